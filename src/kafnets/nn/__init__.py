@@ -1,0 +1,1 @@
+"""Modules, their initialisers and presets, and regularisation."""

@@ -1,0 +1,103 @@
+"""Keeping coefficients small: penalties, and parameter groups for weight decay.
+
+A module tells what its own parameters are by two class attributes, both tuples of names:
+``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons) and
+``undecayed_parameters``. Everything else follows the usual rule: matrices and filters decay;
+biases, normalisation weights and slopes, which have one axis or none, do not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
+    r"""The size of all mixing coefficients in a model, as one number to add to a loss.
+
+    Args:
+        model: any module that contains ours, at any depth. Shared modules count once.
+        p: 1 for :math:`\sum |\alpha|`, which drives single coefficients to 0; 2 for
+            :math:`\sum \alpha^2`.
+        group: one group a neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of
+            a neuron to 0 together and so switches it off. Leave ``p`` at 2.
+
+    Returns:
+        A scalar tensor, 0 for a model without mixing coefficients.
+    """
+    if p not in (1, 2):
+        raise ValueError(f"p must be 1 or 2, got {p!r}")
+    if group and p != 2:
+        raise ValueError("group=True needs p=2: with p=1 a group's norm is the sum of its members'")
+    total: Tensor | None = None
+    for alpha in _mixing_coefficients(model):
+        if group:
+            # The norm has no derivative at 0, where torch gives 0, a subgradient: a neuron that is
+            # off stays off.
+            term = torch.linalg.vector_norm(alpha.flatten(1), dim=1).sum()
+        else:
+            term = alpha.abs().sum() if p == 1 else alpha.square().sum()
+        total = term if total is None else total + term.to(total.device)
+    return torch.zeros(()) if total is None else total
+
+
+def param_groups(
+    model: nn.Module,
+    *,
+    weight_decay: float,
+    mixing_decay: float | None = None,
+) -> list[dict[str, Any]]:
+    """Split a model's trainable parameters so that each gets the weight decay it should.
+
+    Hand the result to any optimiser: ``torch.optim.Adam(param_groups(model, weight_decay=1e-4))``.
+    Each parameter is in exactly one group, in the order of ``model.parameters()``; empty groups are
+    left out.
+
+    Args:
+        model: any module.
+        weight_decay: for the weights of linear maps, convolutions and embeddings.
+        mixing_decay: for mixing coefficients. None: as ``weight_decay``.
+
+    Returns:
+        Groups named "weights", "mixing" and "undecayed". The last, with decay 0, holds biases,
+        normalisation weights, a PReLU's slope, bandwidths, and all else with fewer than two axes.
+    """
+    decays = {
+        "weights": weight_decay,
+        "mixing": weight_decay if mixing_decay is None else mixing_decay,
+        "undecayed": 0.0,
+    }
+    for name, decay in (("weight_decay", weight_decay), ("mixing_decay", decays["mixing"])):
+        if not decay >= 0:
+            raise ValueError(f"{name} must be a number from 0, got {decay}")
+    members: dict[str, list[nn.Parameter]] = {group: [] for group in decays}
+    seen: set[nn.Parameter] = set()
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            if parameter.requires_grad and parameter not in seen:
+                seen.add(parameter)
+                members[_group_of(module, name, parameter)].append(parameter)
+    return [
+        {"name": group, "params": parameters, "weight_decay": decays[group]}
+        for group, parameters in members.items()
+        if parameters
+    ]
+
+
+def _group_of(module: nn.Module, name: str, parameter: nn.Parameter) -> str:
+    if name in getattr(module, "mixing_parameters", ()):
+        return "mixing"
+    if name in getattr(module, "undecayed_parameters", ()):
+        return "undecayed"
+    return "undecayed" if parameter.dim() < 2 or name.startswith("bias") else "weights"
+
+
+def _mixing_coefficients(model: nn.Module) -> Iterator[nn.Parameter]:
+    seen: set[nn.Parameter] = set()
+    for module in model.modules():
+        for name in getattr(module, "mixing_parameters", ()):
+            parameter = getattr(module, name)
+            if parameter not in seen:
+                seen.add(parameter)
+                yield parameter

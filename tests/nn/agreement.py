@@ -1,0 +1,98 @@
+"""How far a computation in finite precision may be from the reference."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from kafnets import reference
+
+Array = NDArray[np.float64]
+
+ROUNDINGS = 6.0
+"""How many roundings an operation chain may add up, in units of the last place."""
+
+
+@dataclass
+class Expected:
+    """Reference values, each with the error that rounding may cause in ``dtype``."""
+
+    values: Array
+    tolerance: Array
+
+    def check(self, actual: Tensor, what: str) -> None:
+        # Storing the result costs a unit in its last place on top of the computation; values that
+        # float32 cannot hold with full precision may be lost in it.
+        stored = torch.finfo(actual.dtype)
+        storing = stored.eps * (np.abs(self.values) + stored.tiny) + torch.finfo(torch.float32).tiny
+        error = np.abs(actual.detach().double().cpu().numpy() - self.values)
+        worst = np.max(error / (self.tolerance + storing), initial=0.0)
+        assert worst <= 1.0, f"{what}: error {worst:.3g} times the tolerance"
+
+
+def _terms(s: Array, d: Array, kernel: reference.Kernel, eps: float) -> tuple[Array, Array, Array]:
+    """Kernel values ``(..., N, D)``, their rounding error, and that of the derivatives.
+
+    An exact computation on inputs that are wrong in their last place, plus a rounding of the result:
+    the usual mixed forward-backward error of a stable algorithm.
+    """
+    with np.errstate(over="ignore"):
+        results = []
+        for function in (kernel.value, kernel.derivative):
+            exact = function(s, d)
+            error = eps * np.abs(exact)
+            for sign in (-1.0, 1.0):
+                moved = function(s + sign * eps * (np.abs(s) + np.abs(d)), d)
+                error = error + np.abs(moved - exact)
+            results += [exact, error]
+    return results[0], results[1], results[3]
+
+
+def expect_kaf(
+    s: Array, alpha: Array, dictionary: Array, kernel: reference.Kernel, upstream: Array, dtype: torch.dtype
+) -> tuple[Expected, Expected, Expected]:
+    """Output, input gradient and coefficient gradient of a KAF, channels last."""
+    eps = torch.finfo(dtype).eps * ROUNDINGS
+    value, value_error, slope_error = _terms(s[..., None], dictionary, kernel, eps)
+    gradients = reference.kaf_gradients(s, alpha, dictionary, kernel, upstream)
+    batch = tuple(range(s.ndim - 1))
+    samples = max(1, math.prod(s.shape[:-1]))
+    output = Expected(reference.kaf(s, alpha, dictionary, kernel), (np.abs(alpha) * value_error).sum(-1))
+    by_s = Expected(gradients.s, np.abs(upstream) * (np.abs(alpha) * slope_error).sum(-1))
+    summed = eps * math.log2(1 + samples) * (np.abs(upstream)[..., None] * np.abs(value)).sum(batch)
+    by_alpha = Expected(gradients.alpha, (np.abs(upstream)[..., None] * value_error).sum(batch) + summed)
+    return output, by_s, by_alpha
+
+
+def expect_kaf2d(
+    s: Array, alpha: Array, dictionary: Array, kernel: reference.Kernel2D, upstream: Array, dtype: torch.dtype
+) -> tuple[Expected, Expected, Expected]:
+    """The same for a 2D-KAF."""
+    eps = torch.finfo(dtype).eps * ROUNDINGS
+    d1, d2 = dictionary[:, None], dictionary
+    first, second = s[..., 0::2, None, None], s[..., 1::2, None, None]
+
+    def functions(move_1: float, move_2: float) -> tuple[Array, Array, Array]:
+        at_1 = first + move_1 * (np.abs(first) + np.abs(d1))
+        at_2 = second + move_2 * (np.abs(second) + np.abs(d2))
+        return (kernel.value2d(at_1, at_2, d1, d2), *kernel.derivatives2d(at_1, at_2, d1, d2))
+
+    exact = functions(0.0, 0.0)
+    errors = [eps * np.abs(part) for part in exact]
+    for moves in ((-eps, 0.0), (eps, 0.0), (0.0, -eps), (0.0, eps)):
+        moved = functions(*moves)
+        errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
+    gradients = reference.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
+    batch = tuple(range(s.ndim - 1))
+    samples = max(1, math.prod(s.shape[:-1]))
+    size = np.abs(alpha)
+    output = Expected(reference.kaf2d(s, alpha, dictionary, kernel), (size * errors[0]).sum((-1, -2)))
+    by_pair = [np.abs(upstream) * (size * error).sum((-1, -2)) for error in errors[1:]]
+    by_s = Expected(gradients.s, np.stack(by_pair, axis=-1).reshape(s.shape))
+    weight = np.abs(upstream)[..., None, None]
+    summed = eps * math.log2(1 + samples) * (weight * np.abs(exact[0])).sum(batch)
+    by_alpha = Expected(gradients.alpha, (weight * errors[0]).sum(batch) + summed)
+    return output, by_s, by_alpha
