@@ -70,9 +70,10 @@ class Ridge:
 
     Args:
         target: a name from ``kafnets.nn.initializers.TARGETS`` ("tanh", "elu", "relu", ...) or a
-            function of a float64 tensor, NumPy's included. For a 2D-KAF the function takes two tensors, the first and
-            the second value of a pair; a name then stands for the mean of that function over the
-            pair, :math:`(f(s_1) + f(s_2)) / 2`, since the paper does not say what it used.
+            function of a float64 tensor, NumPy's included. For a 2D-KAF the function takes two
+            tensors, the first and the second value of a pair; a name then stands for the mean of that
+            function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the paper does not say what it
+            used.
         eps: :math:`\varepsilon > 0`; larger values follow less closely with smaller coefficients.
     """
 
