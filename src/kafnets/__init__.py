@@ -13,5 +13,9 @@ from kafnets.nn.initializers import Normal as Normal
 from kafnets.nn.initializers import Ridge as Ridge
 from kafnets.nn.regularization import param_groups as param_groups
 from kafnets.nn.regularization import penalty as penalty
+from kafnets.ops import Backend as Backend
+from kafnets.ops import backend as backend
+from kafnets.ops import set_backend as set_backend
+from kafnets.ops import use_backend as use_backend
 
 __version__ = "0.1.0"

@@ -54,6 +54,7 @@ class _Expansion(nn.Module):
         self._exact_dictionary = _resolve_dictionary(
             dictionary, dictionary_size, chosen.boundary if boundary is None else boundary
         )
+        self._grid = ops.Grid.of(self._exact_dictionary)
         self._first_gamma = self._resolve_gamma(chosen)
         size = len(self._exact_dictionary)
         self.alpha = nn.Parameter(torch.empty(neurons, *[size] * dimensions, device=device, dtype=dtype))
@@ -221,7 +222,15 @@ class KAF(_Expansion):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input(input)
-        return ops.kaf(input, self.alpha, self.dictionary, kernel=self.kernel, gamma=self.gamma, dim=self.dim)
+        return ops.kaf(
+            input,
+            self.alpha,
+            self.dictionary,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            dim=self.dim,
+            grid=self._grid,
+        )
 
 
 class KAF2D(_Expansion):
@@ -282,7 +291,13 @@ class KAF2D(_Expansion):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input(input)
         return ops.kaf2d(
-            input, self.alpha, self.dictionary, kernel=self.kernel, gamma=self.gamma, dim=self.dim
+            input,
+            self.alpha,
+            self.dictionary,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            dim=self.dim,
+            grid=self._grid,
         )
 
 

@@ -1,17 +1,27 @@
-"""The entry points: they settle dtype, channel axis and memory layout, then choose what runs."""
+"""The entry points, and the one place where it is decided how they run."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import forward_ad
 
-from kafnets.kernels import Gamma, Kernel
-from kafnets.ops import composite
-from kafnets.ops.layout import in_layout_of
+from kafnets.kernels import Gamma, Gaussian, Kernel
+from kafnets.ops import backends, composite, cpu, fused, library, portable
+from kafnets.ops.grid import Grid
+from kafnets.ops.layout import along_dim
 
 
 def kaf(
-    input: Tensor, alpha: Tensor, dictionary: Tensor, *, kernel: Kernel, gamma: Gamma, dim: int
+    input: Tensor,
+    alpha: Tensor,
+    dictionary: Tensor,
+    *,
+    kernel: Kernel,
+    gamma: Gamma,
+    dim: int,
+    grid: Grid | None = None,
 ) -> Tensor:
     r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)`.
 
@@ -22,39 +32,132 @@ def kaf(
         kernel: the kernel.
         gamma: its bandwidth, a number or a tensor ``()`` or ``(N,)``; None for kernels without.
         dim: the channel axis.
+        grid: the dictionary again, if it is equispaced: opens the way to the fused kernels.
 
     Returns:
         The input's shape, dtype and memory layout. Half precision is computed in float32.
     """
-    return _run(composite.kaf, input, alpha, dictionary, kernel, gamma, dim)
+    return _expand(_ONE, input, alpha, dictionary, kernel, gamma, dim, grid)
 
 
 def kaf2d(
-    input: Tensor, alpha: Tensor, dictionary: Tensor, *, kernel: Kernel, gamma: Gamma, dim: int
+    input: Tensor,
+    alpha: Tensor,
+    dictionary: Tensor,
+    *,
+    kernel: Kernel,
+    gamma: Gamma,
+    dim: int,
+    grid: Grid | None = None,
 ) -> Tensor:
     """As :func:`kaf` for pairs of neighbours: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
-    return _run(composite.kaf2d, input, alpha, dictionary, kernel, gamma, dim)
+    return _expand(_TWO, input, alpha, dictionary, kernel, gamma, dim, grid)
 
 
-def _run(
-    expansion: Callable[[Tensor, Tensor, Tensor, Kernel, Gamma], Tensor],
+class _Expansion(NamedTuple):
+    composite: Callable[..., Tensor]
+    portable: Callable[..., Tensor]
+
+
+_ONE = _Expansion(composite.kaf, portable.kaf)
+_TWO = _Expansion(composite.kaf2d, portable.kaf2d)
+
+
+def _expand(
+    expansion: _Expansion,
     input: Tensor,
     alpha: Tensor,
     dictionary: Tensor,
     kernel: Kernel,
     gamma: Gamma,
     dim: int,
+    grid: Grid | None,
 ) -> Tensor:
-    dtype = _computing_dtype(input, alpha)
-    s = input.to(dtype).movedim(dim, -1)
-    gamma = gamma.to(dtype) if isinstance(gamma, Tensor) else gamma
-    result = expansion(s, alpha.to(dtype), dictionary.to(dtype), kernel, gamma)
-    return in_layout_of(input, result.movedim(-1, dim)).to(input.dtype)
-
-
-def _computing_dtype(input: Tensor, alpha: Tensor) -> torch.dtype:
     if not input.is_floating_point():
         raise TypeError(
             f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with .float()"
         )
-    return torch.promote_types(torch.promote_types(input.dtype, alpha.dtype), torch.float32)
+    how = _choose(input, alpha, kernel, gamma, grid)
+    if how == "composite":
+        return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)
+    if how == "portable":
+        return along_dim(expansion.portable, input, alpha, dictionary, kernel, gamma, dim, grid)
+    assert grid is not None
+    assert type(gamma) is float
+    if how == "operator":
+        return library.expand(input, alpha, grid.first, grid.spacing, gamma, dim)
+    return fused.run(input, alpha, grid, gamma, dim, _runner(how))
+
+
+def _choose(input: Tensor, alpha: Tensor, kernel: Kernel, gamma: Gamma, grid: Grid | None) -> str:
+    """The backend's name, or "operator" for the fused kernels behind a torch operator."""
+    asked_for = backends.asked_for()
+    fusable = (
+        type(kernel) is Gaussian
+        and grid is not None
+        and type(gamma) is float
+        and cpu.can_represent(grid, gamma)
+    )
+    if asked_for == "composite":
+        return "composite"
+    if torch.compiler.is_compiling():
+        # What has no fused kernel, the compiler fuses. An exported program should run without this package.
+        opaque = fusable and _has_kernels(input) and not torch.compiler.is_exporting()
+        return "operator" if opaque and asked_for != "portable" else "composite"
+    if input.is_meta or not _is_plain(input) or not _is_plain(alpha) or _is_transformed():
+        return "composite"
+    if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
+        return "operator" if fusable and _has_kernels(input) else "composite"
+    if asked_for == "portable":
+        return "portable"
+    if asked_for != "auto":
+        obstacle = backends.obstacle_to_fusing(asked_for, input)
+        if not fusable:
+            obstacle = (
+                "it is for the Gaussian kernel with a fixed, moderate gamma on an equispaced dictionary"
+            )
+        if obstacle:
+            raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
+        return asked_for
+    return _fastest(input) if fusable else "portable"
+
+
+def _fastest(input: Tensor) -> str:
+    if input.is_cpu:
+        if cpu.kernels is not None:
+            return "cpu"
+        backends.warn_once_without_native_kernels()
+    elif input.is_cuda and backends.triton_obstacle() is None:
+        return "triton"
+    return "portable"
+
+
+def _has_kernels(input: Tensor) -> bool:
+    if input.is_cpu:
+        return cpu.kernels is not None
+    return input.is_cuda and backends.triton_obstacle() is None
+
+
+def _runner(how: str) -> fused.Runner:
+    if how == "cpu":
+        assert cpu.kernels is not None
+        return cpu.kernels
+    from kafnets.ops.triton import TritonRunner
+
+    return TritonRunner()
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return type(tensor) is Tensor or type(tensor) is nn.Parameter
+
+
+def _is_transformed() -> bool:
+    """Whether torch.func, forward-mode differentiation or tracing sees through what we do.
+
+    The fused kernels would be opaque to them, and some would then be silently wrong.
+    """
+    return (
+        torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+        or torch._C._get_tracing_state() is not None
+    )

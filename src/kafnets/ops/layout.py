@@ -1,6 +1,28 @@
-"""Memory layout: results lie in memory as their input does."""
+"""Channel axis, dtype and memory layout: formulas see channels last, callers what they came with."""
 
+from collections.abc import Callable
+from typing import Any
+
+import torch
 from torch import Tensor
+
+
+def along_dim(
+    formula: Callable[..., Tensor],
+    input: Tensor,
+    alpha: Tensor,
+    dictionary: Tensor,
+    kernel: Any,
+    gamma: Any,
+    dim: int,
+    *rest: Any,
+) -> Tensor:
+    """Apply a formula for channels last in float32 or float64 to an input of any layout and dtype."""
+    dtype = torch.promote_types(torch.promote_types(input.dtype, alpha.dtype), torch.float32)
+    s = input.to(dtype).movedim(dim, -1)
+    gamma = gamma.to(dtype) if isinstance(gamma, Tensor) else gamma
+    result = formula(s, alpha.to(dtype), dictionary.to(dtype), kernel, gamma, *rest)
+    return in_layout_of(input, result.movedim(-1, dim)).to(input.dtype)
 
 
 def in_layout_of(input: Tensor, result: Tensor) -> Tensor:
@@ -9,12 +31,12 @@ def in_layout_of(input: Tensor, result: Tensor) -> Tensor:
     What torch's own element-wise functions do: channels_last stays channels_last, a transposed
     tensor stays transposed. Copies only if the order differs.
     """
-    order = _axes_by_stride(input)
+    order = axes_by_stride(input)
     inverse = [order.index(axis) for axis in range(input.dim())]
     return result.permute(order).contiguous().permute(inverse)
 
 
-def _axes_by_stride(input: Tensor) -> list[int]:
+def axes_by_stride(input: Tensor) -> list[int]:
     """Outermost axis first; among equal strides the written order decides, as in a contiguous tensor.
 
     An insertion sort, because torch.compile can compare symbolic strides but not sort by them.

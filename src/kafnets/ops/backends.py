@@ -1,0 +1,115 @@
+"""Which implementation runs: what is there, what was asked for."""
+
+import functools
+import importlib.util
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kafnets.ops import cpu
+
+NAMES = ("auto", "cpu", "triton", "portable", "composite")
+
+_asked_for = "auto"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What runs, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+def backend(device: torch.device | str = "cpu") -> Backend:
+    """What computes a Gaussian KAF with a fixed bandwidth on an equispaced dictionary, and why.
+
+    Other kernels, learned bandwidths and uneven dictionaries take the portable implementation;
+    function transforms (``torch.func``, forward mode) and ``torch.export`` the composite one.
+    """
+    if _asked_for != "auto":
+        return Backend(_asked_for, "asked for by set_backend or use_backend")
+    kind = torch.device(device).type
+    if kind == "cpu" and cpu.loaded.module is not None:
+        return Backend("cpu", f"native kernels for {cpu.loaded.description}")
+    if kind == "cuda" and triton_obstacle() is None:
+        return Backend("triton", "Triton is installed")
+    reasons = {"cpu": cpu.loaded.description, "cuda": triton_obstacle()}
+    return Backend("portable", reasons.get(kind) or f"there are no fused kernels for {kind} devices")
+
+
+def set_backend(name: str) -> None:
+    """Ask for one implementation, everywhere and from now on; ``"auto"`` chooses the fastest again.
+
+    Args:
+        name: ``"cpu"`` (native kernels), ``"triton"`` (CUDA devices), ``"portable"`` (plain torch, little
+            memory), ``"composite"`` (plain torch, the formula as it stands) or ``"auto"``.
+
+    Raises:
+        RuntimeError: at once if it cannot run here, later if it cannot run what it is given.
+    """
+    global _asked_for
+    if name not in NAMES:
+        raise ValueError(f"backend must be one of {', '.join(map(repr, NAMES))}, got {name!r}")
+    obstacle = {"cpu": None if cpu.loaded.module else cpu.loaded.description, "triton": triton_obstacle()}
+    if obstacle.get(name):
+        raise RuntimeError(f"backend {name!r} cannot run here: {obstacle[name]}")
+    _asked_for = name
+
+
+@contextmanager
+def use_backend(name: str) -> Iterator[None]:
+    """:func:`set_backend` for the length of a ``with`` block."""
+    before = _asked_for
+    set_backend(name)
+    try:
+        yield
+    finally:
+        set_backend(before)
+
+
+def asked_for() -> str:
+    """The name given to :func:`set_backend`."""
+    return _asked_for
+
+
+@functools.cache
+def triton_obstacle() -> str | None:
+    """Why Triton cannot be used, None if it can."""
+    if importlib.util.find_spec("triton") is None:
+        return "the package triton is not installed"
+    return None
+
+
+@functools.cache
+def warn_once_without_native_kernels() -> None:
+    """Say that a faster way exists; once a process."""
+    warnings.warn(
+        "kafnets runs on its portable path, several times slower than its native kernels: "
+        f"{cpu.loaded.description}. Reinstall with a C++ compiler present, or silence this with "
+        "kafnets.set_backend('portable')",
+        stacklevel=2,
+    )
+
+
+def obstacle_to_fusing(name: str, input: Tensor) -> str | None:
+    """Why the fused kernels of that name cannot take this input, None if they can."""
+    if name == "cpu":
+        return None if input.device.type == "cpu" else f"the input is on {input.device}"
+    interpreted = importlib.util.find_spec("triton") is not None and _triton_is_interpreted()
+    if input.device.type == "cuda" or interpreted:
+        return None
+    return f"the input is on {input.device}"
+
+
+def _triton_is_interpreted() -> bool:
+    from triton import knobs
+
+    return bool(knobs.runtime.interpret)

@@ -1,0 +1,161 @@
+"""The fused kernels for the CPU: loading them, and calling them on tensors.
+
+They were built, if a compiler was there, into one module an instruction set. They take the address of
+contiguous memory, seen as (batch, neurons, positions).
+"""
+
+import importlib
+import math
+from types import ModuleType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from kafnets.ops.grid import Grid
+from kafnets.ops.layout import axes_by_stride
+
+INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
+
+# Beyond these the constants of the factored form leave the range of float32.
+SMALLEST_A, LARGEST_A = 1e-12, 1e12
+
+# A second thread pays for itself from about this many terms on.
+TERMS_A_THREAD = 2**20
+
+
+class Loaded(NamedTuple):
+    """The module in use, or the reason why there is none."""
+
+    module: ModuleType | None
+    description: str
+
+
+def load(instruction_set: str | None = None) -> Loaded:
+    """The best module for this processor, or the one asked for."""
+    capability = torch.backends.cpu.get_cpu_capability().lower()
+    runnable = (
+        INSTRUCTION_SETS[INSTRUCTION_SETS.index(capability) :]
+        if capability in INSTRUCTION_SETS
+        else ("baseline",)
+    )
+    if instruction_set is not None and instruction_set not in runnable:
+        return Loaded(None, f"this processor cannot run {instruction_set}, only {', '.join(runnable)}")
+    for name in runnable if instruction_set is None else (instruction_set,):
+        try:
+            return Loaded(importlib.import_module(f"kafnets.ops._cpu_{name}"), name)
+        except ModuleNotFoundError:
+            continue
+    return Loaded(None, "the native kernels were not built: no C++ compiler was found at installation")
+
+
+loaded = load()
+
+
+def can_represent(grid: Grid, gamma: float) -> bool:
+    """Whether the kernels' constants fit into float32."""
+    return SMALLEST_A <= gamma * grid.spacing**2 <= LARGEST_A
+
+
+class Kernels:
+    """The kernels of one module, by number of alpha's axes (2: KAF, 3: 2D-KAF) and dtype."""
+
+    def __init__(self, module: ModuleType) -> None:
+        kinds = {2: "kaf", 3: "kaf2d"}
+        dtypes = {torch.float32: "float32", torch.float64: "float64"}
+        self._forward = {
+            (axes, dtype): getattr(module, f"{kind}_forward_{name}")
+            for axes, kind in kinds.items()
+            for dtype, name in dtypes.items()
+        }
+        self._backward = {
+            (axes, dtype): getattr(module, f"{kind}_backward_{name}")
+            for axes, kind in kinds.items()
+            for dtype, name in dtypes.items()
+        }
+
+    # Both are called once a layer and step: every look-up here shows at small batches.
+
+    def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
+        """The expansion, in the input's dtype and memory layout."""
+        x, axis, order = _in_memory_order(input, dim)
+        coefficients = _contiguous(alpha, x.dtype)
+        shape = x.shape
+        batch, neurons, positions = _as_three_axes(shape, axis, alpha)
+        result = torch.empty((*shape[:axis], neurons, *shape[axis + 1 :]), dtype=x.dtype)
+        terms = result.numel() * (coefficients.numel() // neurons)
+        if terms:
+            self._forward[alpha.dim(), x.dtype](
+                x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
+                grid.size, grid.first, grid.spacing, gamma, _threads(terms),
+            )  # fmt: skip
+        return _restore(result, order, input.dtype)
+
+    def backward(
+        self,
+        upstream: Tensor,
+        input: Tensor,
+        alpha: Tensor,
+        grid: Grid,
+        gamma: float,
+        dim: int,
+        wanted: tuple[bool, bool],
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """The gradients of input and alpha, None for those not wanted."""
+        x, axis, order = _in_memory_order(input, dim)
+        coefficients = _contiguous(alpha, x.dtype)
+        batch, neurons, positions = _as_three_axes(x.shape, axis, alpha)
+        u = _contiguous(upstream if order is None else upstream.permute(order), x.dtype)
+        by_input = torch.empty_like(x) if wanted[0] else None
+        by_alpha = torch.empty_like(coefficients) if wanted[1] else None
+        terms = u.numel() * (coefficients.numel() // neurons)
+        if terms:
+            self._backward[alpha.dim(), x.dtype](
+                x.data_ptr(), coefficients.data_ptr(), u.data_ptr(),
+                0 if by_input is None else by_input.data_ptr(), 0 if by_alpha is None else by_alpha.data_ptr(),
+                batch, neurons, positions,
+                grid.size, grid.first, grid.spacing, gamma, _threads(terms),
+            )  # fmt: skip
+        elif by_alpha is not None:
+            by_alpha.zero_()
+        return (
+            None if by_input is None else _restore(by_input, order, input.dtype),
+            None if by_alpha is None else _restore(by_alpha, None, alpha.dtype),
+        )
+
+
+def _in_memory_order(input: Tensor, dim: int) -> tuple[Tensor, int, list[int] | None]:
+    """Contiguous values in float32 or float64, the channel axis among theirs, and the order of axes."""
+    if input.dtype is not torch.float32 and input.dtype is not torch.float64:
+        input = input.float()
+    axis = dim if dim >= 0 else dim + input.dim()
+    if input.is_contiguous():
+        return input, axis, None
+    order = axes_by_stride(input)
+    return input.permute(order).contiguous(), order.index(axis), order
+
+
+def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    if tensor.dtype is not dtype:
+        tensor = tensor.to(dtype)
+    return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+
+def _restore(result: Tensor, order: list[int] | None, dtype: torch.dtype) -> Tensor:
+    if order is not None:
+        result = result.permute([order.index(axis) for axis in range(len(order))])
+    return result if result.dtype is dtype else result.to(dtype)
+
+
+def _as_three_axes(shape: torch.Size, axis: int, alpha: Tensor) -> tuple[int, int, int]:
+    return math.prod(shape[:axis]), alpha.shape[0], math.prod(shape[axis + 1 :])
+
+
+def _threads(terms: int) -> int:
+    if terms < 2 * TERMS_A_THREAD:
+        return 1
+    return min(torch.get_num_threads(), terms // TERMS_A_THREAD)
+
+
+kernels = Kernels(loaded.module) if loaded.module is not None else None
+"""Those of the module in use."""

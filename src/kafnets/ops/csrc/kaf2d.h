@@ -1,0 +1,264 @@
+// The two-dimensional expansion. The Gaussian separates: two lists of kernel values, one an axis, and a
+// bilinear form in the coefficients.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "layout.h"
+#include "parallel.h"
+#include "terms.h"
+
+// Kernel values (element, lane) at s and, if wanted, their derivatives without the factor 2 a / spacing.
+template <class T, bool kSlopes>
+KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
+  for (const Segment<T>& segment : plan.segments) {
+    const Terms<T> t = terms_of(plan, segment, s);
+    const int centre = segment.begin + segment.below, end = centre + segment.above + 1;
+    auto put = [&](int k, Vec<T> term) {
+      const Vec<T> kernel = term * plan.weights[k];
+      store<T>(values + k * kWidth<T>, kernel);
+      if (kSlopes) store<T>(slopes + k * kWidth<T>, kernel * (plan.places[k] - t.z));
+    };
+    if (t.vanished) {
+      for (int k = segment.begin; k < end; ++k) {
+        store<T>(values + k * kWidth<T>, Vec<T>{});
+        if (kSlopes) store<T>(slopes + k * kWidth<T>, Vec<T>{});
+      }
+      continue;
+    }
+    Vec<T> term = t.at_above;
+    put(centre, term);
+    for (int k = centre + 1; k < end; ++k) put(k, term = term * t.up);
+    term = t.at_below;
+    for (int k = centre - 1; k >= segment.begin; --k) put(k, term = term * t.down);
+  }
+}
+
+template <class T>
+struct Pair {
+  Vec<T> first, second;
+};
+
+// Values that alternate in memory, taken apart and put together.
+template <class T, int... I>
+KAF_INLINE void take_apart(const T* from, Native<T>& first, Native<T>& second, std::integer_sequence<int, I...>) {
+  Native<T> low, high;
+  std::memcpy(&low, from, sizeof low);
+  std::memcpy(&high, from + kNativeWidth<T>, sizeof high);
+  first = __builtin_shufflevector(low, high, (2 * I)...);
+  second = __builtin_shufflevector(low, high, (2 * I + 1)...);
+}
+
+template <class T, int... I>
+KAF_INLINE void put_together(T* to, Native<T> first, Native<T> second, std::integer_sequence<int, I...>) {
+  constexpr int kLanes = kNativeWidth<T>;
+  const Native<T> low = __builtin_shufflevector(first, second, (I / 2 + (I % 2) * kLanes)...);
+  const Native<T> high = __builtin_shufflevector(first, second, ((kLanes + I) / 2 + (I % 2) * kLanes)...);
+  std::memcpy(to, &low, sizeof low);
+  std::memcpy(to + kLanes, &high, sizeof high);
+}
+
+template <class T>
+using LaneNumbers = std::make_integer_sequence<int, kNativeWidth<T>>;
+
+template <bool kWhole, class T>
+KAF_INLINE Pair<T> get_pairs(const Rows<kWhole>& rows, const T* x) {
+  Pair<T> result = {};
+  for (int i = 0; i < (kWhole ? kParts : rows.rows); ++i) {
+    const T* from = x + 2 * (rows.at + i * rows.step);
+    __builtin_prefetch(from + 2 * rows.ahead);
+    __builtin_prefetch(from + 2 * rows.ahead + kNativeWidth<T>);
+    T lanes[2 * kNativeWidth<T>] = {};
+    if (!kWhole && rows.count < kNativeWidth<T>) {
+      std::memcpy(lanes, from, sizeof(T) * 2 * rows.count);
+      from = lanes;
+    }
+    take_apart<T>(from, result.first.part[i], result.second.part[i], LaneNumbers<T>());
+  }
+  return result;
+}
+
+template <bool kWhole, class T>
+KAF_INLINE void put_pairs(const Rows<kWhole>& rows, T* y, Pair<T> pair) {
+  for (int i = 0; i < (kWhole ? kParts : rows.rows); ++i) {
+    T* to = y + 2 * (rows.at + i * rows.step);
+    T lanes[2 * kNativeWidth<T>];
+    const bool whole = kWhole || rows.count == kNativeWidth<T>;
+    put_together<T>(whole ? to : lanes, pair.first.part[i], pair.second.part[i], LaneNumbers<T>());
+    if (!whole) std::memcpy(to, lanes, sizeof(T) * 2 * rows.count);
+  }
+}
+
+// Input as (batch, 2 * pairs, positions), output as (batch, pairs, positions), contiguous.
+template <class T>
+class Kaf2d {
+ public:
+  Kaf2d(const Dictionary& dictionary, int64_t batch, int64_t pairs, int64_t positions, int threads)
+      : plan_(dictionary),
+        terms_(dictionary.size * dictionary.size),
+        batch_(batch),
+        pairs_(pairs),
+        positions_(positions),
+        threads_(threads) {}
+
+  void forward(const T* x, const T* alpha, T* y) const {
+    if (lanes_over_pairs()) {
+      const std::vector<T> packed = by_block(alpha);
+      parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
+        Scratch scratch(plan_.size);
+        for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+          const T* own = packed.data() + block * kNativeWidth<T> * terms_;
+          rows.put(y, value<OwnNeurons<T>>(own, get_pairs(rows, x), scratch));
+        });
+      });
+      return;
+    }
+    parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
+      Scratch scratch(plan_.size);
+      for (int64_t p = begin; p < end; ++p) {
+        Runs<T> from = runs(2 * pairs_), to = runs(pairs_);
+        for (; !from.done(); from.next(), to.next()) {
+          const Pair<T> s = pair_at(from, x, p);
+          to.put(y + p * positions_, value<OneNeuron<T>>(alpha + p * terms_, s, scratch));
+        }
+      }
+    });
+  }
+
+  // dx and dalpha may be null where they are not wanted.
+  void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
+    if (dx && dalpha) {
+      backward_of<true, true>(x, alpha, upstream, dx, dalpha);
+    } else if (dx) {
+      backward_of<true, false>(x, alpha, upstream, dx, dalpha);
+    } else if (dalpha) {
+      backward_of<false, true>(x, alpha, upstream, dx, dalpha);
+    }
+  }
+
+ private:
+  struct Scratch {
+    explicit Scratch(int size)
+        : memory(4 * size * kWidth<T>),
+          values1(memory.data()),
+          values2(values1 + size * kWidth<T>),
+          slopes1(values2 + size * kWidth<T>),
+          slopes2(slopes1 + size * kWidth<T>) {}
+    std::vector<T> memory;
+    T *values1, *values2, *slopes1, *slopes2;
+  };
+
+  bool lanes_over_pairs() const { return positions_ == 1 && 2 * pairs_ >= kNativeWidth<T>; }
+
+  Runs<T> runs(int64_t channels) const { return Runs<T>(batch_, positions_, channels * positions_); }
+
+  Pair<T> pair_at(const Runs<T>& from, const T* x, int64_t p) const {
+    return {from.get(x + 2 * p * positions_), from.get(x + (2 * p + 1) * positions_)};
+  }
+
+  std::vector<T> by_block(const T* alpha) const {
+    return pack(alpha, pairs_, terms_, [](int64_t) { return T(1); });
+  }
+
+  template <class Neurons>
+  Vec<T> value(const T* alpha, Pair<T> s, Scratch& scratch) const {
+    kernel_values<T, false>(plan_, s.first, scratch.values1, nullptr);
+    kernel_values<T, false>(plan_, s.second, scratch.values2, nullptr);
+    Vec<T> result = {};
+    for (int64_t i = 0; i < plan_.size; ++i) {
+      Vec<T> row = {};
+      for (int64_t j = 0; j < plan_.size; ++j) {
+        row = mul_add(Neurons::at(alpha, i * plan_.size + j), load<T>(scratch.values2 + j * kWidth<T>), row);
+      }
+      result = mul_add(load<T>(scratch.values1 + i * kWidth<T>), row, result);
+    }
+    return result;
+  }
+
+  template <class Neurons, bool kInput, bool kAlpha>
+  Pair<T> gradients(const T* alpha, Pair<T> s, Vec<T> upstream, T* sums, Scratch& scratch) const {
+    kernel_values<T, kInput>(plan_, s.first, scratch.values1, scratch.slopes1);
+    kernel_values<T, kInput>(plan_, s.second, scratch.values2, scratch.slopes2);
+    Pair<T> result = {};
+    for (int64_t i = 0; i < plan_.size; ++i) {
+      const Vec<T> value1 = load<T>(scratch.values1 + i * kWidth<T>), weighted = upstream * value1;
+      Vec<T> row = {}, row_slope = {};
+      for (int64_t j = 0; j < plan_.size; ++j) {
+        const int64_t term = i * plan_.size + j;
+        const Vec<T> value2 = load<T>(scratch.values2 + j * kWidth<T>);
+        if (kInput) {
+          const Vec<T> coefficient = Neurons::at(alpha, term);
+          row = mul_add(coefficient, value2, row);
+          row_slope = mul_add(coefficient, load<T>(scratch.slopes2 + j * kWidth<T>), row_slope);
+        }
+        if (kAlpha) add_to<T>(sums + term * kNativeWidth<T>, weighted * value2);
+      }
+      if (kInput) {
+        result.first = mul_add(load<T>(scratch.slopes1 + i * kWidth<T>), row, result.first);
+        result.second = mul_add(value1, row_slope, result.second);
+      }
+    }
+    const Vec<T> factor = upstream * plan_.slope;
+    return {result.first * factor, result.second * factor};
+  }
+
+  template <bool kInput, bool kAlpha>
+  void backward_of(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
+    if (lanes_over_pairs()) {
+      backward_over_pairs<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
+    } else {
+      backward_over_positions<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
+    }
+  }
+
+  template <bool kInput, bool kAlpha>
+  void backward_over_pairs(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
+    const std::vector<T> packed = by_block(alpha);
+    Totals<T> totals(kAlpha ? pairs_ : 0, terms_, threads_);
+    parallel_for(batch_, threads_, [&](int thread, int64_t begin, int64_t end) {
+      Scratch scratch(plan_.size);
+      std::vector<T> sums(totals.size());
+      for (int64_t from = begin; from < end; from += kSumLength) {
+        for_blocks<T>(from, std::min(end, from + kSumLength), pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+          const int64_t own = block * kNativeWidth<T> * terms_;
+          const Pair<T> d = gradients<OwnNeurons<T>, kInput, kAlpha>(
+              packed.data() + own, get_pairs(rows, x), rows.get(upstream), sums.data() + own, scratch);
+          if (kInput) put_pairs(rows, dx, d);
+        });
+        totals.add_and_clear(thread, sums);
+      }
+    });
+    if (kAlpha) totals.unpack(dalpha, [](int64_t) { return 1.0; });
+  }
+
+  template <bool kInput, bool kAlpha>
+  void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
+    parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
+      Scratch scratch(plan_.size);
+      std::vector<T> sums(kAlpha ? terms_ * kNativeWidth<T> : 0);
+      std::vector<double> totals(terms_);
+      for (int64_t p = begin; p < end; ++p) {
+        std::fill(totals.begin(), totals.end(), 0.0);
+        int vectors = 0;
+        Runs<T> from = runs(2 * pairs_), to = runs(pairs_);
+        for (; !from.done(); from.next(), to.next()) {
+          const Pair<T> d = gradients<OneNeuron<T>, kInput, kAlpha>(
+              alpha + p * terms_, pair_at(from, x, p), to.get(upstream + p * positions_), sums.data(), scratch);
+          if (kInput) {
+            from.put(dx + 2 * p * positions_, d.first);
+            from.put(dx + (2 * p + 1) * positions_, d.second);
+          }
+          if (kAlpha && ++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), terms_);
+        }
+        if (!kAlpha) continue;
+        add_lanes_and_clear(totals.data(), sums.data(), terms_);
+        for (int64_t k = 0; k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(totals[k]);
+      }
+    });
+  }
+
+  const Plan<T> plan_;
+  const int64_t terms_, batch_, pairs_, positions_;
+  const int threads_;
+};

@@ -1,0 +1,217 @@
+// Walking through memory by vectors, for the two places the channel axis can have.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "vector.h"
+
+// How many vectors of terms are added up in T before they go into doubles: bounds the rounding of long sums.
+constexpr int kSumLength = 256;
+
+// A few rows of a block of neighbouring neurons, when channels are innermost. The parts of a vector are rows, so
+// that they share their coefficients. The last ones may be missing; they count as 0 and are not stored.
+template <bool kWhole>
+struct Rows {
+  int64_t at;     // where the first row's values begin
+  int64_t step;   // from row to row
+  int64_t ahead;  // from here to what is needed a few rows later, which the processor does not foresee
+  int rows, count;
+
+  template <class T>
+  KAF_INLINE Vec<T> get(const T* x) const {
+    return for_parts<T>([&](int i) {
+      __builtin_prefetch(x + at + i * step + ahead);
+      const T* from = x + at + i * step;
+      if (kWhole) return load_native<T>(from);
+      return i < rows ? load_up_to<T>(from, count) : Native<T>{};
+    });
+  }
+
+  template <class T>
+  KAF_INLINE void put(T* y, Vec<T> v) const {
+    for (int i = 0; i < kParts; ++i) {
+      T* to = y + at + i * step;
+      __builtin_prefetch(to + ahead, 1);
+      if (kWhole) {
+        store_native<T>(to, v.part[i]);
+      } else if (i < rows) {
+        store_up_to<T>(to, v.part[i], count);
+      }
+    }
+  }
+};
+
+// Calls body(block, rows) for all rows and all blocks of up to kNativeWidth neurons. Some rows take turns on a
+// block, so that its coefficients are still at hand.
+template <class T, class Body>
+KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Body& body) {
+  constexpr int64_t kTile = 32, kAhead = 4;
+  for (int64_t tile = begin; tile < end; tile += kTile) {
+    const int64_t stop = std::min(end, tile + kTile), next_block = kNativeWidth<T> - (stop - tile) * neurons;
+    for (int64_t first = 0; first < neurons; first += kNativeWidth<T>) {
+      const int count = static_cast<int>(std::min<int64_t>(kNativeWidth<T>, neurons - first));
+      for (int64_t row = tile; row < stop; row += kParts) {
+        const int64_t ahead = kAhead * neurons + (row + kAhead < stop ? 0 : next_block);
+        const int rows = static_cast<int>(std::min<int64_t>(kParts, stop - row));
+        const int64_t block = first / kNativeWidth<T>, at = row * neurons + first;
+        if (rows == kParts && count == kNativeWidth<T>) {
+          body(block, Rows<true>{at, neurons, ahead, rows, count});
+        } else {
+          body(block, Rows<false>{at, neurons, ahead, rows, count});
+        }
+      }
+    }
+  }
+}
+
+// Channels before the positions: for one channel, `batch` runs of `positions` values, `step` apart. A vector
+// may reach over the end of a run into the next, so that short runs do not leave lanes empty.
+template <class T>
+class Runs {
+ public:
+  Runs(int64_t batch, int64_t positions, int64_t step)
+      : left_(batch * positions), positions_(positions), step_(step) {
+    measure();
+  }
+
+  bool done() const { return left_ == 0; }
+
+  void next() {
+    left_ -= count_;
+    at_ += count_;
+    while (at_ >= positions_) {
+      at_ -= positions_;
+      run_ += step_;
+    }
+    measure();
+  }
+
+  KAF_INLINE Vec<T> get(const T* channel) const {
+    const T* here = channel + run_ + at_;
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>);  // of the next run
+    if (at_ + kWidth<T> <= positions_) return load<T>(here);
+    T lanes[kWidth<T>] = {};
+    for_pieces([&](int lane, int64_t offset, int length) {
+      for (int i = 0; i < length; ++i) lanes[lane + i] = channel[offset + i];
+    });
+    return load<T>(lanes);
+  }
+
+  KAF_INLINE void put(T* channel, Vec<T> v) const {
+    T* here = channel + run_ + at_;
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>, 1);
+    if (at_ + kWidth<T> <= positions_) {
+      store<T>(here, v);
+      return;
+    }
+    T lanes[kWidth<T>];
+    store<T>(lanes, v);
+    for_pieces([&](int lane, int64_t offset, int length) {
+      for (int i = 0; i < length; ++i) channel[offset + i] = lanes[lane + i];
+    });
+  }
+
+ private:
+  void measure() { count_ = static_cast<int>(std::min<int64_t>(kWidth<T>, left_)); }
+
+  template <class Body>
+  void for_pieces(const Body& body) const {
+    int64_t at = at_, run = run_;
+    for (int lane = 0; lane < count_;) {
+      const int length = static_cast<int>(std::min<int64_t>(positions_ - at, count_ - lane));
+      body(lane, run + at, length);
+      lane += length;
+      at = 0;
+      run += step_;
+    }
+  }
+
+  int64_t left_, positions_, step_, run_ = 0, at_ = 0;
+  int count_ = 0;
+};
+
+// (neuron, term) to (block, term, lane), times a factor for each term: what a vector of neighbouring neurons needs
+// lies together. Lanes without a neuron hold 0.
+template <class T, class Factor>
+std::vector<T> pack(const T* values, int64_t neurons, int64_t terms, const Factor& factor) {
+  const int64_t blocks = (neurons + kNativeWidth<T> - 1) / kNativeWidth<T>;
+  std::vector<T> result(blocks * terms * kNativeWidth<T>);
+  for (int64_t block = 0; block < blocks; ++block) {
+    const T* from = values + block * kNativeWidth<T> * terms;
+    T* to = result.data() + block * kNativeWidth<T> * terms;
+    const int64_t count = std::min<int64_t>(kNativeWidth<T>, neurons - block * kNativeWidth<T>);
+    for (int64_t k = 0; k < terms; ++k) {
+      const T weight = factor(k);
+      for (int64_t lane = 0; lane < count; ++lane) to[k * kNativeWidth<T> + lane] = from[lane * terms + k] * weight;
+    }
+  }
+  return result;
+}
+
+// Sums in doubles, packed as above, one set a thread; added up, and back to (neuron, term).
+template <class T>
+class Totals {
+ public:
+  Totals(int64_t neurons, int64_t terms, int threads)
+      : neurons_(neurons),
+        terms_(terms),
+        size_((neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms),
+        values_(size_ * threads) {}
+
+  int64_t size() const { return size_; }
+
+  void add_and_clear(int thread, std::vector<T>& sums) {
+    double* to = values_.data() + thread * size_;
+    for (int64_t i = 0; i < size_; ++i) {
+      to[i] += sums[i];
+      sums[i] = 0;
+    }
+  }
+
+  template <class Factor>
+  void unpack(T* to, const Factor& factor) {
+    for (size_t i = size_; i < values_.size(); ++i) values_[i % size_] += values_[i];
+    for (int64_t n = 0; n < neurons_; ++n) {
+      const double* from = values_.data() + n / kNativeWidth<T> * kNativeWidth<T> * terms_ + n % kNativeWidth<T>;
+      for (int64_t k = 0; k < terms_; ++k) to[n * terms_ + k] = static_cast<T>(from[k * kNativeWidth<T>] * factor(k));
+    }
+  }
+
+ private:
+  const int64_t neurons_, terms_, size_;
+  std::vector<double> values_;
+};
+
+// Adds up the lanes as well.
+template <class T>
+void add_lanes_and_clear(double* totals, T* sums, int64_t terms) {
+  for (int64_t k = 0; k < terms; ++k) {
+    for (int lane = 0; lane < kNativeWidth<T>; ++lane) {
+      totals[k] += sums[k * kNativeWidth<T> + lane];
+      sums[k * kNativeWidth<T> + lane] = 0;
+    }
+  }
+}
+
+// Coefficients of the neurons in a vector's lanes: by term either a vector, each lane having its own neuron,
+// or a number, all lanes having the same.
+template <class T>
+struct OwnNeurons {
+  static constexpr int kStride = kNativeWidth<T>;
+  static KAF_INLINE Vec<T> at(const T* coefficients, int64_t term) {
+    return for_all_parts<T>(load_native<T>(coefficients + term * kStride));
+  }
+};
+
+template <class T>
+struct OneNeuron {
+  static constexpr int kStride = 1;
+  static KAF_INLINE Vec<T> at(const T* coefficients, int64_t term) { return splat<T>(coefficients[term]); }
+};
+
+// Adds a vector of terms to their sums, which are kept by lane.
+template <class T>
+KAF_INLINE void add_to(T* sums, Vec<T> terms) {
+  store_native<T>(sums, load_native<T>(sums) + sum_of_parts(terms));
+}

@@ -1,0 +1,78 @@
+// How one expansion is to be computed: constants that depend on the dictionary and the bandwidth only.
+//
+// With spacing h, z = (s - c) / h counted from a centre element c, and a = gamma h^2, a term is
+//
+//   exp(-a (z - m)^2) = exp(-a z^2) * exp(2 a z)^m * exp(-a m^2)
+//
+// for the element m places from the centre. All three factors have to stay inside the range of the
+// floating-point type, so a long or narrow dictionary is cut into segments with a centre each. A segment
+// contributes to activations within reach of its centre; beyond, its terms are below 2e-12 (float32) or 1e-75
+// (float64) and count as 0.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+template <class T>
+struct Range;
+
+// With t = z sqrt(a): |t| <= kReach, and |t| <= kExtent for the elements themselves. The first factor is kept
+// 2^kBias times larger and the last one smaller, which makes better use of the range: exp(-kReach^2) 2^kBias
+// is still a normal number, and exp(2 kReach kExtent) 2^-kBias does not overflow.
+template <>
+struct Range<float> {
+  static constexpr int kBias = 36;
+  static constexpr double kReach = 10.53, kExtent = 5.32;
+};
+
+template <>
+struct Range<double> {
+  static constexpr int kBias = 0;
+  static constexpr double kReach = 26.4, kExtent = 13.2;
+};
+
+struct Dictionary {
+  int64_t size;
+  double first, spacing, gamma;
+};
+
+template <class T>
+struct Segment {
+  int begin, below, above;  // elements begin ... begin + below + above, the centre being begin + below
+  T centre, centre_rest;    // its place, in two parts
+};
+
+template <class T>
+struct Plan {
+  int size;
+  T slope, limit;            // x = slope * (s - c) is 2 a z; beyond limit nothing is left
+  T to_z;                    // z = to_z * x
+  T quarter, quarter_rest;   // a z^2 = x^2 / (4 a), in two parts
+  std::vector<Segment<T>> segments;
+  std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
+  std::vector<T> places;     // m, by element
+
+  explicit Plan(const Dictionary& d) : size(static_cast<int>(d.size)) {
+    const double a = d.gamma * d.spacing * d.spacing, root = std::sqrt(a);
+    slope = static_cast<T>(2 * d.gamma * d.spacing);
+    limit = static_cast<T>(2 * root * Range<T>::kReach);
+    to_z = static_cast<T>(1 / (2 * a));
+    quarter = static_cast<T>(1 / (4 * a));
+    quarter_rest = static_cast<T>(1 / (4 * a) - quarter);
+    const int half = static_cast<int>(std::min(Range<T>::kExtent / root, 1e6));
+    const int count = (size + 2 * half) / (2 * half + 1);
+    for (int i = 0; i < count; ++i) {
+      const int begin = size * i / count, end = size * (i + 1) / count;
+      const int below = (end - begin) / 2, centre = begin + below;
+      const double place = d.first + centre * d.spacing;
+      const T rounded = static_cast<T>(place);
+      segments.push_back({begin, below, end - centre - 1, rounded, static_cast<T>(place - rounded)});
+      for (int k = begin; k < end; ++k) {
+        weights.push_back(static_cast<T>(std::ldexp(std::exp(-a * (k - centre) * (k - centre)), -Range<T>::kBias)));
+        places.push_back(static_cast<T>(k - centre));
+      }
+    }
+  }
+};

@@ -1,0 +1,45 @@
+// What the terms of one segment have in common at a vector of activations.
+#pragma once
+
+#include "exponential.h"
+#include "plan.h"
+
+template <class T>
+struct Terms {
+  Vec<T> z;         // distance from the centre, in spacings
+  Vec<T> up, down;  // exp(2 a z) and its inverse: the ratio of neighbouring terms
+  Vec<T> at_above;  // 2^kBias exp(-a z^2), made to fit the rounded ratio: for the elements above the centre,
+  Vec<T> at_below;  // and for those below
+  bool vanished;    // in all lanes
+};
+
+template <class T>
+KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
+  Terms<T> result;
+  // The difference first: near the centre it is exact, however far from 0 the two are.
+  const Vec<T> wanted = ((s - segment.centre) - segment.centre_rest) * plan.slope;
+  const Vec<T> x = greater(splat<T>(-plan.limit), lesser(splat<T>(plan.limit), wanted));
+  const Mask<T> outside = differing(x, wanted);
+  result.vanished = plan.segments.size() > 1 && all(outside);
+  if (result.vanished) return result;
+  result.z = x * plan.to_z;
+  // a z^2 = x^2 / (4 a) reaches 110, where one rounding would cost 110 of the result's: keep what is lost.
+  const Vec<T> quarter = splat<T>(plan.quarter), square = x * x, exponent = square * quarter;
+  const Vec<T> rest = fma(square, quarter, -exponent) +
+                      mul_add(fma(x, x, -square), quarter, square * plan.quarter_rest);
+  const Vec<T> envelope = zero_where(outside, exp_corrected<Range<T>::kBias>(-exponent, -rest));
+  if (segment.below + segment.above == 0) {
+    result.up = result.down = Vec<T>{};
+    result.at_above = result.at_below = envelope;
+    return result;
+  }
+  // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z:
+  // with z roundings made up for in the envelope, they are wrong by m - z, which is little.
+  const ExpPair<T> ratio = exp_pair(x);
+  result.up = ratio.up;
+  result.down = ratio.down;
+  const Vec<T> none = Vec<T>{};
+  result.at_above = mul_add(envelope * greater(none, result.z), ratio.up_rest, envelope);
+  result.at_below = mul_add(envelope * greater(none, -result.z), ratio.down_rest, envelope);
+  return result;
+}

@@ -1,0 +1,265 @@
+// Vectors of a width fixed at compile time, by the vector extensions of GCC and Clang.
+//
+// The sources are built into one Python module for each instruction set (see CMakeLists.txt) and only the
+// right one is loaded, so that no code for a newer processor can ever run on an older one.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define KAF_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define KAF_VECTOR_BYTES 32
+#else
+#define KAF_VECTOR_BYTES 16
+#endif
+
+#define KAF_INLINE inline __attribute__((always_inline))
+
+template <class T>
+struct NativeTypes;
+
+template <>
+struct NativeTypes<float> {
+  typedef float V __attribute__((vector_size(KAF_VECTOR_BYTES)));
+  typedef int32_t I __attribute__((vector_size(KAF_VECTOR_BYTES)));
+};
+
+template <>
+struct NativeTypes<double> {
+  typedef double V __attribute__((vector_size(KAF_VECTOR_BYTES)));
+  typedef int64_t I __attribute__((vector_size(KAF_VECTOR_BYTES)));
+};
+
+// What the processor calls a vector.
+template <class T>
+using Native = typename NativeTypes<T>::V;
+template <class T>
+using NativeInt = typename NativeTypes<T>::I;
+
+// What we call one: as many of them as keep the processor busy. The formulas are long chains in which each step
+// waits for the one before, so that one vector alone leaves the arithmetic units idle half of the time.
+#if defined(__AVX512F__)
+constexpr int kParts = 2;  // of 32 registers
+#else
+constexpr int kParts = 1;  // of 16
+#endif
+
+template <class T>
+constexpr int kNativeWidth = KAF_VECTOR_BYTES / sizeof(T);
+template <class T>
+constexpr int kWidth = kParts * kNativeWidth<T>;
+
+template <class T>
+struct Vec {
+  Native<T> part[kParts];
+};
+
+template <class T>
+struct Mask {
+  NativeInt<T> part[kParts];  // all ones or all zeros in each lane
+};
+
+template <class T, class Function>
+KAF_INLINE Vec<T> for_parts(const Function& function) {
+  Vec<T> result;
+  for (int i = 0; i < kParts; ++i) result.part[i] = function(i);
+  return result;
+}
+
+template <class T>
+KAF_INLINE Vec<T> splat(T value) {
+  return for_parts<T>([&](int) { return value - Native<T>{}; });
+}
+
+#define KAF_OPERATOR(op)                                                    \
+  template <class T>                                                        \
+  KAF_INLINE Vec<T> operator op(Vec<T> a, Vec<T> b) {                       \
+    return for_parts<T>([&](int i) { return a.part[i] op b.part[i]; });     \
+  }                                                                         \
+  template <class T>                                                        \
+  KAF_INLINE Vec<T> operator op(T a, Vec<T> b) {                            \
+    return for_parts<T>([&](int i) { return a op b.part[i]; });             \
+  }                                                                         \
+  template <class T>                                                        \
+  KAF_INLINE Vec<T> operator op(Vec<T> a, T b) {                            \
+    return for_parts<T>([&](int i) { return a.part[i] op b; });             \
+  }
+KAF_OPERATOR(+)
+KAF_OPERATOR(-)
+KAF_OPERATOR(*)
+#undef KAF_OPERATOR
+
+// The same native vector for all parts.
+template <class T>
+KAF_INLINE Vec<T> for_all_parts(Native<T> v) {
+  return for_parts<T>([&](int) { return v; });
+}
+
+// The parts added up.
+template <class T>
+KAF_INLINE Native<T> sum_of_parts(Vec<T> v) {
+  Native<T> result = v.part[0];
+  for (int i = 1; i < kParts; ++i) result += v.part[i];
+  return result;
+}
+
+template <class T>
+KAF_INLINE Vec<T> operator-(Vec<T> a) {
+  return for_parts<T>([&](int i) { return -a.part[i]; });
+}
+
+template <class T>
+KAF_INLINE Native<T> load_native(const T* from) {
+  Native<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class T>
+KAF_INLINE void store_native(T* to, Native<T> v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+// The first `count` lanes; the others are 0.
+template <class T>
+KAF_INLINE Native<T> load_up_to(const T* from, int count) {
+  if (count == kNativeWidth<T>) return load_native<T>(from);
+  T lanes[kNativeWidth<T>] = {};
+  std::memcpy(lanes, from, sizeof(T) * count);
+  return load_native<T>(lanes);
+}
+
+template <class T>
+KAF_INLINE void store_up_to(T* to, Native<T> v, int count) {
+  if (count == kNativeWidth<T>) {
+    store_native<T>(to, v);
+    return;
+  }
+  T lanes[kNativeWidth<T>];
+  store_native<T>(lanes, v);
+  std::memcpy(to, lanes, sizeof(T) * count);
+}
+
+template <class T>
+KAF_INLINE Vec<T> load(const T* from) {
+  return for_parts<T>([&](int i) { return load_native<T>(from + i * kNativeWidth<T>); });
+}
+
+template <class T>
+KAF_INLINE void store(T* to, Vec<T> v) {
+  for (int i = 0; i < kParts; ++i) store_native<T>(to + i * kNativeWidth<T>, v.part[i]);
+}
+
+// a * b + c, rounded once. The corrections in exponential.h rely on that.
+KAF_INLINE Native<float> native_fma(Native<float> a, Native<float> b, Native<float> c) {
+#if defined(__AVX512F__)
+  return (Native<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (Native<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__ARM_NEON)
+  return (Native<float>)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+  Native<float> result;  // exact in double but for the sum, whose second rounding is harmless here
+  for (int i = 0; i < kNativeWidth<float>; ++i) result[i] = static_cast<float>(double(a[i]) * b[i] + c[i]);
+  return result;
+#endif
+}
+
+KAF_INLINE Native<double> native_fma(Native<double> a, Native<double> b, Native<double> c) {
+#if defined(__AVX512F__)
+  return (Native<double>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+  return (Native<double>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__ARM_NEON)
+  return (Native<double>)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+  Native<double> result;
+  for (int i = 0; i < kNativeWidth<double>; ++i) result[i] = std::fma(a[i], b[i], c[i]);
+  return result;
+#endif
+}
+
+template <class T>
+KAF_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
+  return for_parts<T>([&](int i) { return native_fma(a.part[i], b.part[i], c.part[i]); });
+}
+
+// A multiply-add whose rounding nothing relies on: two operations where the processor has no single one.
+template <class T>
+KAF_INLINE Vec<T> mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+#if defined(__FMA__) || defined(__ARM_NEON)
+  return fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// The smaller and the larger of two; NaN if b is.
+KAF_INLINE Native<float> native_lesser(Native<float> a, Native<float> b) {
+#if defined(__AVX512F__)
+  return (Native<float>)_mm512_min_ps((__m512)a, (__m512)b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+KAF_INLINE Native<float> native_greater(Native<float> a, Native<float> b) {
+#if defined(__AVX512F__)
+  return (Native<float>)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+KAF_INLINE Native<double> native_lesser(Native<double> a, Native<double> b) { return a < b ? a : b; }
+KAF_INLINE Native<double> native_greater(Native<double> a, Native<double> b) { return a > b ? a : b; }
+
+template <class T>
+KAF_INLINE Vec<T> lesser(Vec<T> a, Vec<T> b) {
+  return for_parts<T>([&](int i) { return native_lesser(a.part[i], b.part[i]); });
+}
+
+template <class T>
+KAF_INLINE Vec<T> greater(Vec<T> a, Vec<T> b) {
+  return for_parts<T>([&](int i) { return native_greater(a.part[i], b.part[i]); });
+}
+
+// Lanes in which two differ. NaN does not differ from anything.
+template <class T>
+KAF_INLINE Mask<T> differing(Vec<T> a, Vec<T> b) {
+  Mask<T> result;
+  for (int i = 0; i < kParts; ++i) result.part[i] = (a.part[i] < b.part[i]) | (a.part[i] > b.part[i]);
+  return result;
+}
+
+template <class T>
+KAF_INLINE Vec<T> zero_where(Mask<T> mask, Vec<T> v) {
+  return for_parts<T>([&](int i) { return mask.part[i] ? Native<T>{} : v.part[i]; });
+}
+
+// Whether all lanes are set.
+template <class T>
+KAF_INLINE bool all(Mask<T> mask) {
+  NativeInt<T> both = mask.part[0];
+  for (int i = 1; i < kParts; ++i) both &= mask.part[i];
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)~both, (__m512i)~both) == 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_epi8((__m256i)both) == -1;
+#elif defined(__SSE2__)
+  return _mm_movemask_epi8((__m128i)both) == 0xffff;
+#else
+  bool result = true;
+  for (int i = 0; i < kNativeWidth<T>; ++i) result = result && both[i];
+  return result;
+#endif
+}
