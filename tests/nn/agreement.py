@@ -16,6 +16,19 @@ ROUNDINGS = 6.0
 """How many roundings an operation chain may add up, in units of the last place."""
 
 
+VANISHED = {torch.float32: 2e-12, torch.float64: 1e-75}
+"""Below this a Gaussian term may count as 0, as the fused kernels say of themselves."""
+
+
+def vanished_slope(kernel: object, dtype: torch.dtype) -> Array:
+    """The largest derivative of a Gaussian term that has vanished: 2 sqrt(gamma) t exp(-t^2)."""
+    if not isinstance(kernel, reference.Gaussian):
+        return np.zeros(())
+    t = math.sqrt(-math.log(VANISHED[dtype]))
+    root: Array = np.sqrt(np.asarray(kernel.gamma, dtype=np.float64))
+    return 2 * t * VANISHED[dtype] * root.reshape(-1)
+
+
 @dataclass
 class Expected:
     """Reference values, each with the error that rounding may cause in ``dtype``."""
@@ -60,6 +73,8 @@ def expect_kaf(
     gradients = reference.kaf_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))
+    value_error = value_error + VANISHED[dtype]
+    slope_error = slope_error + vanished_slope(kernel, dtype)[..., None]
     output = Expected(reference.kaf(s, alpha, dictionary, kernel), (np.abs(alpha) * value_error).sum(-1))
     by_s = Expected(gradients.s, np.abs(upstream) * (np.abs(alpha) * slope_error).sum(-1))
     summed = eps * math.log2(1 + samples) * (np.abs(upstream)[..., None] * np.abs(value)).sum(batch)
@@ -85,6 +100,9 @@ def expect_kaf2d(
     for moves in ((-eps, 0.0), (eps, 0.0), (0.0, -eps), (0.0, eps)):
         moved = functions(*moves)
         errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
+    slope_floor = vanished_slope(kernel, dtype)[..., None, None]
+    floors = (VANISHED[dtype], slope_floor, slope_floor)
+    errors = [error + floor for error, floor in zip(errors, floors, strict=True)]
     gradients = reference.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))

@@ -112,7 +112,8 @@ class Kernels:
         if terms:
             self._backward[alpha.dim(), x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), u.data_ptr(),
-                0 if by_input is None else by_input.data_ptr(), 0 if by_alpha is None else by_alpha.data_ptr(),
+                0 if by_input is None else by_input.data_ptr(),
+                0 if by_alpha is None else by_alpha.data_ptr(),
                 batch, neurons, positions,
                 grid.size, grid.first, grid.spacing, gamma, _threads(terms),
             )  # fmt: skip

@@ -24,7 +24,7 @@ KAF_INLINE Vec<T> value(const Plan<T>& plan, const T* beta, Vec<T> s) {
       above = mul_add(above, t.up, Neurons::at(from, top - k));
       below = mul_add(below, t.down, Neurons::at(from, k));
     }
-    result = mul_add(above, t.at_above, mul_add(below * t.down, t.at_below, result));
+    result = mul_add(mul_add(below, t.down, above), t.envelope, result);
   }
   return result;
 }
@@ -42,7 +42,7 @@ KAF_INLINE Vec<T> gradients(const Plan<T>& plan, const T* beta, Vec<T> s, Vec<T>
       if (kAlpha) add_to<T>(sums + k * kNativeWidth<T>, term);
     };
     const int centre = segment.begin + segment.below;
-    Vec<T> above = upstream * t.at_above, below = upstream * t.at_below;
+    Vec<T> above = upstream * t.envelope, below = above;
     add(centre, above, above_result);
     for (int m = 1; m <= segment.above; ++m) {
       add(centre + m, above = above * t.up, above_result);

@@ -27,10 +27,10 @@ KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slope
       }
       continue;
     }
-    Vec<T> term = t.at_above;
+    Vec<T> term = t.envelope;
     put(centre, term);
     for (int k = centre + 1; k < end; ++k) put(k, term = term * t.up);
-    term = t.at_below;
+    term = t.envelope;
     for (int k = centre - 1; k >= segment.begin; --k) put(k, term = term * t.down);
   }
 }

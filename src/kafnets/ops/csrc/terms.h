@@ -8,8 +8,7 @@ template <class T>
 struct Terms {
   Vec<T> z;         // distance from the centre, in spacings
   Vec<T> up, down;  // exp(2 a z) and its inverse: the ratio of neighbouring terms
-  Vec<T> at_above;  // 2^kBias exp(-a z^2), made to fit the rounded ratio: for the elements above the centre,
-  Vec<T> at_below;  // and for those below
+  Vec<T> envelope;  // 2^kBias exp(-a z^2), made to fit the rounded ratio
   bool vanished;    // in all lanes
 };
 
@@ -30,16 +29,16 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec
   const Vec<T> envelope = zero_where(outside, exp_corrected<Range<T>::kBias>(-exponent, -rest));
   if (segment.below + segment.above == 0) {
     result.up = result.down = Vec<T>{};
-    result.at_above = result.at_below = envelope;
+    result.envelope = envelope;
     return result;
   }
-  // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z:
-  // with z roundings made up for in the envelope, they are wrong by m - z, which is little.
+  // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or
+  // nearest: with that many roundings made up for in the envelope, the others are wrong by the difference.
   const ExpPair<T> ratio = exp_pair(x);
   result.up = ratio.up;
   result.down = ratio.down;
-  const Vec<T> none = Vec<T>{};
-  result.at_above = mul_add(envelope * greater(none, result.z), ratio.up_rest, envelope);
-  result.at_below = mul_add(envelope * greater(none, -result.z), ratio.down_rest, envelope);
+  const Vec<T> nearest = greater(splat<T>(T(-segment.below)), lesser(splat<T>(T(segment.above)), result.z));
+  const Vec<T> rounding = by_sign(x, ratio.up_rest, -ratio.down_rest);
+  result.envelope = mul_add(envelope * nearest, rounding, envelope);
   return result;
 }

@@ -241,6 +241,12 @@ KAF_INLINE Mask<T> differing(Vec<T> a, Vec<T> b) {
   return result;
 }
 
+// By the sign of the first: the second where it is positive, else the third.
+template <class T>
+KAF_INLINE Vec<T> by_sign(Vec<T> sign, Vec<T> positive, Vec<T> negative) {
+  return for_parts<T>([&](int i) { return sign.part[i] > T(0) ? positive.part[i] : negative.part[i]; });
+}
+
 template <class T>
 KAF_INLINE Vec<T> zero_where(Mask<T> mask, Vec<T> v) {
   return for_parts<T>([&](int i) { return mask.part[i] ? Native<T>{} : v.part[i]; });
