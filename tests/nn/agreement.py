@@ -12,7 +12,7 @@ from kafnets import reference
 
 Array = NDArray[np.float64]
 
-ROUNDINGS = 6.0
+ROUNDINGS = 8.0
 """How many roundings an operation chain may add up, in units of the last place."""
 
 
@@ -49,8 +49,8 @@ class Expected:
 def _terms(s: Array, d: Array, kernel: reference.Kernel, eps: float) -> tuple[Array, Array, Array]:
     """Kernel values ``(..., N, D)``, their rounding error, and that of the derivatives.
 
-    An exact computation on inputs that are wrong in their last place, plus a rounding of the result:
-    the usual mixed forward-backward error of a stable algorithm.
+    An exact computation on an activation that is wrong in its last place, or the dictionary's, plus a
+    rounding of the result: the usual mixed forward-backward error of a stable algorithm.
     """
     with np.errstate(over="ignore"):
         results = []
@@ -58,7 +58,7 @@ def _terms(s: Array, d: Array, kernel: reference.Kernel, eps: float) -> tuple[Ar
             exact = function(s, d)
             error = eps * np.abs(exact)
             for sign in (-1.0, 1.0):
-                moved = function(s + sign * eps * (np.abs(s) + np.abs(d)), d)
+                moved = function(s + sign * eps * (np.abs(s) + np.abs(d).max()), d)
                 error = error + np.abs(moved - exact)
             results += [exact, error]
     return results[0], results[1], results[3]
@@ -91,8 +91,8 @@ def expect_kaf2d(
     first, second = s[..., 0::2, None, None], s[..., 1::2, None, None]
 
     def functions(move_1: float, move_2: float) -> tuple[Array, Array, Array]:
-        at_1 = first + move_1 * (np.abs(first) + np.abs(d1))
-        at_2 = second + move_2 * (np.abs(second) + np.abs(d2))
+        at_1 = first + move_1 * (np.abs(first) + np.abs(dictionary).max())
+        at_2 = second + move_2 * (np.abs(second) + np.abs(dictionary).max())
         return (kernel.value2d(at_1, at_2, d1, d2), *kernel.derivatives2d(at_1, at_2, d1, d2))
 
     exact = functions(0.0, 0.0)
@@ -101,8 +101,7 @@ def expect_kaf2d(
         moved = functions(*moves)
         errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
     slope_floor = vanished_slope(kernel, dtype)[..., None, None]
-    floors = (VANISHED[dtype], slope_floor, slope_floor)
-    errors = [error + floor for error, floor in zip(errors, floors, strict=True)]
+    errors = [errors[0] + VANISHED[dtype], errors[1] + slope_floor, errors[2] + slope_floor]
     gradients = reference.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))

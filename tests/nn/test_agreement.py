@@ -66,6 +66,7 @@ def test_module_and_gradients_equal_the_reference(data: st.DataObject, dimension
     dim = data.draw(st.sampled_from([1, -1]), "dim")
     dtype = data.draw(st.sampled_from(DTYPES), "dtype")
     layout = data.draw(st.sampled_from(LAYOUTS), "layout")
+    backend = data.draw(st.sampled_from(["auto", "auto", "portable", "composite"]), "backend")
     torch_seed = torch.Generator().manual_seed(data.draw(st.integers(0, 2**32), "seed"))
 
     channels = neurons * dimensions
@@ -78,7 +79,8 @@ def test_module_and_gradients_equal_the_reference(data: st.DataObject, dimension
     values = 1.7 * torch.randn(shape, generator=torch_seed, dtype=torch.float64)
     s = laid_out(values.to(dtype), layout).requires_grad_()
 
-    result = module(s)
+    with kafnets.use_backend(backend):
+        result = module(s)
     upstream = torch.randn(result.shape, generator=torch_seed, dtype=torch.float64).to(dtype)
     parameters = [module.alpha] if module.log_gamma is None else [module.alpha, module.log_gamma]
     by_s, by_alpha, *by_log_gamma = torch.autograd.grad(result, [s, *parameters], upstream)

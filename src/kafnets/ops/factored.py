@@ -8,7 +8,7 @@ With spacing :math:`\Delta`, :math:`z = (s - c) / \Delta` counted from a centre 
 so that a sum over D elements is a polynomial in r and one in 1 / r: three exponentials and D
 multiply-adds in place of D exponentials. The factors leave the range of floating-point numbers where
 the dictionary is long or the kernel narrow; then it is cut into segments, each with its own centre.
-Everything is computed in float64, where rounding errors that powers of r magnify do not matter.
+Computed in float64 for results in float32: powers of r magnify rounding errors.
 """
 
 import math

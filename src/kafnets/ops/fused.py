@@ -68,9 +68,14 @@ def differentiable_gradients(
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients as functions that autograd can differentiate again, by the composite formula."""
     with torch.enable_grad():
-        dictionary = torch.from_numpy(grid.elements()).to(input.device)
-        expansion = composite.kaf if alpha.dim() == 2 else composite.kaf2d
-        result = along_dim(expansion, input, alpha, dictionary, Gaussian(), gamma, dim)
+        result = composite_expansion(input, alpha, grid, gamma, dim)
         inputs = [value for value, want in zip((input, alpha), wanted, strict=True) if want]
         found = iter(torch.autograd.grad(result, inputs, upstream, create_graph=True))
     return (next(found) if wanted[0] else None, next(found) if wanted[1] else None)
+
+
+def composite_expansion(input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
+    """What the fused kernels compute, by the plain formula."""
+    dictionary = torch.from_numpy(grid.elements()).to(input.device)
+    expansion = composite.kaf if alpha.dim() == 2 else composite.kaf2d
+    return along_dim(expansion, input, alpha, dictionary, Gaussian(), gamma, dim)

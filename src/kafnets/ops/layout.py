@@ -37,15 +37,20 @@ def in_layout_of(input: Tensor, result: Tensor) -> Tensor:
 
 
 def axes_by_stride(input: Tensor) -> list[int]:
-    """Outermost axis first; among equal strides the written order decides, as in a contiguous tensor.
+    """Outermost axis first. Where strides do not tell, as in an expanded axis, the written order decides.
 
     An insertion sort, because torch.compile can compare symbolic strides but not sort by them.
     """
     strides = input.stride()
-    order: list[int] = []
-    for axis in range(input.dim()):
-        place = len(order)
-        while place > 0 and strides[order[place - 1]] < strides[axis]:
-            place -= 1
-        order.insert(place, axis)
+    order = list(range(input.dim()))
+    for last in range(1, len(order)):
+        place = last
+        for other in range(last - 1, -1, -1):
+            outer, inner = strides[order[other]], strides[order[place]]
+            if outer == 0 or inner == 0:
+                continue
+            if outer >= inner:
+                break
+            order[other], order[place] = order[place], order[other]
+            place = other
     return order

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kafnets.ops import cpu, factored
-from kafnets.ops.fused import Runner, differentiable_gradients
+from kafnets.ops import cpu
+from kafnets.ops.fused import Runner, composite_expansion, differentiable_gradients
 from kafnets.ops.grid import Grid
 from kafnets.ops.layout import in_layout_of
 
 
 def runner_for(device: torch.device) -> Runner:
-    """The fused kernels for a device, or their factored form in plain torch where there are none."""
+    """The fused kernels for a device, or the plain formula where there are none."""
     if device.type == "cpu" and cpu.kernels is not None:
         return cpu.kernels
     if device.type == "cuda":
@@ -28,15 +28,14 @@ def runner_for(device: torch.device) -> Runner:
             from kafnets.ops.triton import TritonRunner
 
             return TritonRunner()
-    return _FactoredRunner()
+    return _PlainRunner()
 
 
-class _FactoredRunner:
+class _PlainRunner:
+    """The composite formula, where there are no fused kernels."""
+
     def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
-        bandwidth = torch.tensor(gamma, dtype=torch.float64, device=input.device)
-        formula = factored.kaf if alpha.dim() == 2 else factored.kaf2d
-        result = formula(input.double().movedim(dim, -1), alpha.double(), grid, bandwidth)
-        return in_layout_of(input, result.movedim(-1, dim)).to(input.dtype)
+        return composite_expansion(input, alpha, grid, gamma, dim)
 
     def backward(
         self,
@@ -48,11 +47,12 @@ class _FactoredRunner:
         dim: int,
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
-        with torch.enable_grad():
-            leaves = [input.detach().requires_grad_(), alpha.detach().requires_grad_()]
-            result = self.forward(leaves[0], leaves[1], grid, gamma, dim)
-            by_input, by_alpha = torch.autograd.grad(result, leaves, upstream)
-        return by_input, by_alpha
+        leaves = (input.detach().requires_grad_(), alpha.detach().requires_grad_())
+        found = differentiable_gradients(upstream, *leaves, grid, gamma, dim, wanted)
+        return (
+            None if found[0] is None else found[0].detach(),
+            None if found[1] is None else found[1].detach(),
+        )
 
 
 @torch.library.custom_op("kafnets::expand", mutates_args=())

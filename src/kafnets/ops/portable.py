@@ -2,7 +2,7 @@
 
 Rows are worked on a block at a time and once more in the backward pass, so that nothing but the input
 is kept: what a block needs stays in the processor's cache. Gaussian expansions on an equispaced
-dictionary take the factored form, all others the composite one. Second derivatives, which need the
+dictionary take the factored form in float32, all others the composite one. Second derivatives, which need the
 graph of the first, come from the composite form.
 """
 
@@ -56,12 +56,15 @@ def _run(
         return plain(s, alpha, dictionary, kernel, gamma if learned is None else learned)
 
     formula: Formula = exact
-    if isinstance(kernel, Gaussian) and grid is not None and _has_float64(s):
+    # The factored form needs more digits than its result has.
+    if isinstance(kernel, Gaussian) and grid is not None and s.dtype == torch.float32 and _has_float64(s):
 
         def in_float64(s: Tensor, alpha: Tensor, learned: Tensor | None) -> Tensor:
             assert gamma is not None
-            bandwidth = torch.as_tensor(gamma if learned is None else learned, device=s.device)
-            return fast(s.double(), alpha.double(), grid, bandwidth.double()).to(s.dtype)
+            bandwidth = torch.as_tensor(
+                gamma if learned is None else learned, dtype=torch.float64, device=s.device
+            )
+            return fast(s.double(), alpha.double(), grid, bandwidth).to(s.dtype)
 
         formula = in_float64
     result: Tensor = _Recomputed.apply(s, alpha, learned, formula, exact)  # type: ignore[no-untyped-call]

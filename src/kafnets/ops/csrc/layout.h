@@ -7,7 +7,7 @@
 #include "vector.h"
 
 // How many vectors of terms are added up in T before they go into doubles: bounds the rounding of long sums.
-constexpr int kSumLength = 256;
+constexpr int kSumLength = 64;
 
 // A few rows of a block of neighbouring neurons, when channels are innermost. The parts of a vector are rows, so
 // that they share their coefficients. The last ones may be missing; they count as 0 and are not stored.

@@ -23,12 +23,14 @@ struct Range;
 // is still a normal number, and exp(2 kReach kExtent) 2^-kBias does not overflow.
 template <>
 struct Range<float> {
+  using Wide = double;
   static constexpr int kBias = 36;
   static constexpr double kReach = 10.53, kExtent = 5.32, kLargestExponent = 87;
 };
 
 template <>
 struct Range<double> {
+  using Wide = long double;
   static constexpr int kBias = 0;
   static constexpr double kReach = 26.4, kExtent = 13.2, kLargestExponent = 700;
 };
@@ -55,22 +57,25 @@ struct Plan {
   std::vector<T> places;     // m, by element
 
   explicit Plan(const Dictionary& d) : size(static_cast<int>(d.size)) {
-    const double a = d.gamma * d.spacing * d.spacing, root = std::sqrt(a);
-    slope = static_cast<T>(2 * d.gamma * d.spacing);
+    // The constants have to fit each other to more digits than T has: exp(-a m^2) with a m^2 = 100 would show a
+    // rounding of a a hundredfold.
+    using Wide = typename Range<T>::Wide;
+    const Wide spacing = d.spacing, a = d.gamma * spacing * spacing, root = std::sqrt(a);
+    slope = static_cast<T>(2 * d.gamma * spacing);
     limit = static_cast<T>(2 * root * Range<T>::kReach);
     to_z = static_cast<T>(1 / (2 * a));
     quarter = static_cast<T>(1 / (4 * a));
     quarter_rest = static_cast<T>(1 / (4 * a) - quarter);
     // Powers of a rounded ratio lose a rounding a place. Where the kernel is wide, far places count as much as
     // near ones, so segments stay short.
-    const double longest = a < 1.0 / 12 ? 6 : 13;
+    const Wide longest = a < Wide(1) / 12 ? 6 : 13;
     const bool overflows = 2 * root * Range<T>::kReach > Range<T>::kLargestExponent;  // exp(2 a z) itself
-    const int half = overflows ? 0 : static_cast<int>(std::min(Range<T>::kExtent / root, longest));
+    const int half = overflows ? 0 : static_cast<int>(std::min<Wide>(Range<T>::kExtent / root, longest));
     const int count = (size + 2 * half) / (2 * half + 1);
     for (int i = 0; i < count; ++i) {
       const int begin = size * i / count, end = size * (i + 1) / count;
       const int below = (end - begin) / 2, centre = begin + below;
-      const double place = d.first + centre * d.spacing;
+      const Wide place = d.first + centre * spacing;
       const T rounded = static_cast<T>(place);
       segments.push_back({begin, below, end - centre - 1, rounded, static_cast<T>(place - rounded)});
       for (int k = begin; k < end; ++k) {
