@@ -280,6 +280,7 @@ def check_compilation() -> None:
     cases = [
         (torch.float32, (50, 40), BOTH),
         (torch.float32, (3, 4, 50), BOTH),
+        (torch.float32, (1, 2), BOTH),
         (torch.float32, (50, 40), (True, False)),
         (torch.float32, (50, 40), (False, True)),
         (torch.float64, (50, 40), BOTH),
@@ -290,7 +291,7 @@ def check_compilation() -> None:
         x, alpha = normal(*shape, dtype=dtype), coefficients(dimensions, shape[1], 7, dtype)
         upstream = RUNNER.forward(x, alpha, grid_of(7), 1.3, 1)
         RUNNER.backward(upstream, x, alpha, grid_of(7), 1.3, 1, wanted)
-    assert _Compiled.count == 7 * 2 + 7 * 3 - 2
+    assert _Compiled.count == 8 * 2 + 8 * 3 - 2
     with setting("WIDE", 0):
         for dimensions in (1, 2):
             x, alpha = normal(50, 40), coefficients(dimensions, 40, 7, torch.float32)

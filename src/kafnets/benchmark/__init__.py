@@ -1,0 +1,1 @@
+"""What the activations cost, measured side by side. Run it with ``kafnets bench``."""

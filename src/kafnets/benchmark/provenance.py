@@ -1,0 +1,63 @@
+"""Where a result comes from: commit, versions, hardware."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from kafnets.ops import backend
+
+
+def provenance() -> dict[str, Any]:
+    """What has to stand beside every number."""
+    from kafnets import __version__
+
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "versions": {
+            "kafnets": __version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+        "hardware": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+            "backend": str(backend()),
+        },
+    }
+
+
+def _commit() -> str:
+    """The checkout's commit, with a mark if files differ from it; "unknown" outside a checkout."""
+    folder = Path(__file__).parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
+        )
+        changes = subprocess.run(
+            ["git", "status", "--porcelain", "--", "."],
+            cwd=folder.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit.stdout.strip() + (" with uncommitted changes" if changes.stdout.strip() else "")
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"

@@ -1,0 +1,170 @@
+"""The benchmark itself: checks, then times, then compares with the bars."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from kafnets.benchmark import memory
+from kafnets.benchmark.correctness import error_ratios
+from kafnets.benchmark.provenance import provenance
+from kafnets.benchmark.rows import adam_step, kaf2d_row, kaf_row, peer_rows, step, torch_rows
+from kafnets.benchmark.timing import interleaved
+from kafnets.nn.expansions import KAF
+
+SHAPES = [(100, 300), (1024, 1024), (100, 150, 16, 16)]
+LARGE = (4096, 1024)
+SIZES = [5, 10, 20, 40, 80, 160, 320, 500]
+ROWS_A_BATCH = [10, 100, 1000, 10_000]
+LARGEST_ERROR = 4.0
+
+Say = Callable[[str], None]
+
+
+def run(*, quick: bool, say: Say) -> dict[str, Any]:
+    """Everything, as one result. ``quick`` takes fewer repetitions and leaves out the slowest rows."""
+    seconds = 0.3 if quick else 2.0
+    result: dict[str, Any] = {"provenance": provenance(), "profile": "quick" if quick else "full"}
+    say("checking against the reference")
+    result["errors"] = check()
+    with threads(1):
+        result["one thread"] = {}
+        for shape in SHAPES:
+            say(f"{shape}, one thread")
+            result["one thread"][str(shape)] = time_shape(shape, seconds, with_composite=True, quick=quick)
+        say("whole training steps")
+        result["training step"] = time_training(seconds)
+        say("time against dictionary size and batch")
+        result["by dictionary size"] = time_sizes(seconds)
+        result["by batch"] = time_batches(seconds)
+    if torch.get_num_threads() > 1:
+        result["all threads"] = {"threads": torch.get_num_threads()}
+        for shape in SHAPES:
+            say(f"{shape}, {torch.get_num_threads()} threads")
+            result["all threads"][str(shape)] = time_shape(shape, seconds, with_composite=False, quick=quick)
+    if memory.available():
+        say("memory")
+        result["memory"] = measure_memory()
+    result["bars"] = bars(result)
+    return result
+
+
+def check() -> dict[str, dict[str, float]]:
+    """Error ratios; raises if one is too large to go on."""
+    found = {
+        f"{'KAF' if dimensions == 1 else '2D-KAF'}, D={size}": error_ratios(dimensions, size)
+        for dimensions, size in ((1, 20), (1, 80), (2, 10))
+    }
+    for name, ratios in found.items():
+        for part, ratio in ratios.items():
+            if not ratio <= LARGEST_ERROR:
+                raise RuntimeError(f"{name}: the error of the {part} is {ratio:.1f} times the composite's")
+    return found
+
+
+def time_shape(
+    shape: tuple[int, ...], seconds: float, *, with_composite: bool, quick: bool
+) -> dict[str, Any]:
+    """All rows at one shape."""
+    rows = [*torch_rows(), kaf_row(), kaf_row(80), kaf2d_row(), kaf_row(20, "portable"), *peer_rows()]
+    if with_composite:
+        rows += [kaf_row(20, "composite"), kaf2d_row(10, "composite")]
+        if not quick and len(shape) == 2:
+            rows.append(kaf_row(20, "composite", compiled=True))
+    timings = interleaved({row.name: step(row, shape) for row in rows}, seconds_a_run=seconds)
+    return {name: timing.as_dict() for name, timing in timings.items()}
+
+
+def time_training(seconds: float) -> dict[str, Any]:
+    """The paper's SUSY networks, batch 100, Adam."""
+    runs = {
+        "ReLU, 2 x 300": adam_step(nn.ReLU, 2),
+        "PReLU, 2 x 300": adam_step(lambda: nn.PReLU(300), 2),
+        "KAF, 2 x 300": adam_step(lambda: KAF(300), 2),
+        "ReLU, 5 x 300": adam_step(nn.ReLU, 5),
+    }
+    return {name: timing.as_dict() for name, timing in interleaved(runs, seconds_a_run=seconds).items()}
+
+
+def time_sizes(seconds: float) -> dict[str, Any]:
+    """KAFs with short and long dictionaries, (1024, 256)."""
+    shape = (1024, 256)
+    rows = {f"fused {size}": kaf_row(size) for size in SIZES}
+    rows |= {f"composite {size}": kaf_row(size, "composite") for size in SIZES if size <= 160}
+    rows |= {"nn.PReLU": torch_rows()[3]}
+    runs = {name: step(row, shape) for name, row in rows.items()}
+    timings = interleaved(runs, seconds_a_run=seconds / 4, least=3)
+    return {"shape": str(shape)} | {name: timing.as_dict() for name, timing in timings.items()}
+
+
+def time_batches(seconds: float) -> dict[str, Any]:
+    """Rows of 300 neurons, few and many."""
+    runs = {
+        f"{row.name} {batch}": step(row, (batch, 300))
+        for batch in ROWS_A_BATCH
+        for row in (torch_rows()[1], torch_rows()[3], kaf_row(), kaf2d_row())
+    }
+    timings = interleaved(runs, seconds_a_run=seconds / 4, least=3)
+    return {name: timing.as_dict() for name, timing in timings.items()}
+
+
+def measure_memory() -> dict[str, Any]:
+    """Megabytes above what holds the input, its gradient from above, and the program."""
+    found = {"nn.ELU": memory.peak_rise("ELU", 0, "auto", LARGE)}
+    for size in (20, 80):
+        found[f"KAF, D={size}, fused"] = memory.peak_rise("kaf", size, "auto", LARGE)
+        found[f"KAF, D={size}, portable"] = memory.peak_rise("kaf", size, "portable", LARGE)
+    found["KAF, D=20, composite"] = memory.peak_rise("kaf", 20, "composite", LARGE)
+    found["2D-KAF, D=10, fused"] = memory.peak_rise("kaf2d", 10, "auto", LARGE)
+    return {"shape": str(LARGE), "megabytes": found}
+
+
+def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is claimed, and what was measured."""
+
+    def median(shape: tuple[int, ...], row: str) -> float:
+        return float(result["one thread"][str(shape)][row]["median"])
+
+    small, square, maps = SHAPES
+    kaf, kaf2d = "KAF, D=20, fused", "2D-KAF, D=10, fused"
+    plain, plain2d = "KAF, D=20, composite", "2D-KAF, D=10, composite"
+    training = {name: timing["median"] for name, timing in result["training step"].items()}
+    found: list[dict[str, Any]] = []
+
+    def bar(what: str, value: float, bound: float, *, at_least: bool = False) -> None:
+        met = value >= bound if at_least else value <= bound
+        sign = "≥" if at_least else "≤"
+        found.append({"what": what, "measured": value, "bar": f"{sign} {bound:g}", "met": bool(met)})
+
+    for shape, bound in ((small, 1.0), (square, 0.7), (maps, 0.7)):
+        bar(f"KAF / PReLU, {shape}", median(shape, kaf) / median(shape, "nn.PReLU"), bound)
+    bar(f"KAF / ELU, {square}", median(square, kaf) / median(square, "nn.ELU"), 2.2)
+    for shape, bound in ((small, 18), (square, 80), (maps, 80)):
+        bar(f"composite / KAF, {shape}", median(shape, plain) / median(shape, kaf), bound, at_least=True)
+    for shape, bound in ((small, 20), (square, 60)):
+        ratio = median(shape, plain2d) / median(shape, kaf2d)
+        bar(f"composite / 2D-KAF, {shape}", ratio, bound, at_least=True)
+    bar(f"KAF with D=80 / D=20, {square}", median(square, "KAF, D=80, fused") / median(square, kaf), 3.0)
+    bar("training step, KAF / ReLU, 2 x 300", training["KAF, 2 x 300"] / training["ReLU, 2 x 300"], 1.4)
+    bar(
+        "training step, KAF 2 x 300 / ReLU 5 x 300", training["KAF, 2 x 300"] / training["ReLU, 5 x 300"], 1.0
+    )
+    if "memory" in result:
+        used = result["memory"]["megabytes"]
+        bar(f"memory, KAF / ELU, {LARGE}", used["KAF, D=20, fused"] / used["nn.ELU"], 1.2)
+    worst = max(ratio for ratios in result["errors"].values() for ratio in ratios.values())
+    bar("largest error / the composite's", worst, LARGEST_ERROR)
+    return found
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    """torch's number of threads, for the length of a ``with`` block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
