@@ -191,13 +191,18 @@ def test_long_sums_do_not_drift(kernels: cpu.Kernels) -> None:
         assert by_alpha[:, 10].numpy() == pytest.approx(200_000 * float(torch.tensor(0.1)), rel=1e-6)
 
 
-@pytest.fixture
-def many_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(params=["torch's threads", "own threads"])
+def many_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    modules = [module for name in RUNNABLE if (module := cpu.load(name).module) is not None]
     before = torch.get_num_threads()
     monkeypatch.setattr(cpu, "TERMS_A_THREAD", 1)
     torch.set_num_threads(3)
+    for module in modules:
+        module.use_openmp(request.param == "torch's threads")
     yield
     torch.set_num_threads(before)
+    for module in modules:
+        module.use_openmp(True)
 
 
 @pytest.mark.usefixtures("many_threads")

@@ -26,7 +26,7 @@ MODULES: list[Any] = [
 
 
 @pytest.mark.parametrize("build", MODULES)
-@pytest.mark.parametrize("block", [1, 700, 2**18])
+@pytest.mark.parametrize("block", [1, 700, 2**21])
 def test_blocks_do_not_change_the_result(build: Any, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portable, "BLOCK_ON_CPU", block)
     module, s = build(), torch.randn(7, 6, 3, requires_grad=True)

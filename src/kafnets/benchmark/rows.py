@@ -1,8 +1,10 @@
 """What is compared: torch's activations, ours in their implementations, peers that are installed."""
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +25,7 @@ class Row:
 
 
 def torch_rows() -> list[Row]:
-    """torch's own."""
+    """Those of torch itself."""
     return [
         Row("nn.ReLU", lambda n: nn.ReLU()),
         Row("nn.ELU", lambda n: nn.ELU()),
@@ -47,12 +49,12 @@ def kaf2d_row(dictionary_size: int = 10, backend: str = "auto") -> Row:
 def peer_rows() -> list[Row]:
     """Trainable activations of other packages, where those are installed."""
     try:
-        import torch_activation
+        peers: Any = importlib.import_module("torch_activation")
     except ImportError:
         return []
     return [
-        Row("PAU (torch-activation)", lambda n: torch_activation.PAU()),
-        Row("MeLU, k=8 (torch-activation)", lambda n: torch_activation.MeLU(k=8)),
+        Row("PAU (torch-activation)", lambda n: peers.PAU()),
+        Row("MeLU, k=8 (torch-activation)", lambda n: peers.MeLU(k=8)),
     ]
 
 

@@ -60,6 +60,7 @@ class _Expansion(nn.Module):
         self.alpha = nn.Parameter(torch.empty(neurons, *[size] * dimensions, device=device, dtype=dtype))
         self.register_buffer("dictionary", torch.empty(size, device=device, dtype=dtype))
         learn_gamma = isinstance(self.kernel, Gaussian) and self.kernel.learn_gamma
+        self._learns_gamma = bool(learn_gamma)
         shape = (neurons,) if learn_gamma == "neuron" else ()
         self.log_gamma = nn.Parameter(torch.empty(shape, device=device, dtype=dtype)) if learn_gamma else None
         self.reset_parameters(generator)
@@ -82,23 +83,25 @@ class _Expansion(nn.Module):
     @property
     def gamma(self) -> Gamma:
         """The bandwidth: a number if fixed, a tensor if learned, None for kernels without one."""
-        if self.log_gamma is None:
+        if not self._learns_gamma:
             return self._first_gamma
+        assert self.log_gamma is not None
         dtype = torch.promote_types(self.log_gamma.dtype, torch.float32)
         return self.log_gamma.to(dtype).exp()
 
     def _check_input(self, input: Tensor) -> None:
-        if not -input.dim() <= self.dim < input.dim():
-            raise ValueError(
-                f"{type(self).__name__} has its channels along dim={self.dim}, but the input has shape "
-                f"{tuple(input.shape)}: give an input with that axis, or another dim"
-            )
-        size = input.shape[self.dim]
-        if size != self.num_features:
+        dim, shape = self.dim, input.shape
+        if -len(shape) <= dim < len(shape):
+            if shape[dim] == self.num_features:
+                return
             raise ValueError(
                 f"{type(self).__name__} was built for num_features={self.num_features} along "
-                f"dim={self.dim}, but the input of shape {tuple(input.shape)} has {size} there"
+                f"dim={dim}, but the input of shape {tuple(shape)} has {shape[dim]} there"
             )
+        raise ValueError(
+            f"{type(self).__name__} has its channels along dim={dim}, but the input has shape "
+            f"{tuple(shape)}: give an input with that axis, or another dim"
+        )
 
     def _resolve_gamma(self, preset: Preset) -> float | None:
         if not isinstance(self.kernel, Gaussian):

@@ -80,16 +80,21 @@ class Kernels:
         """The expansion, in the input's dtype and memory layout."""
         x, axis, order = _in_memory_order(input, dim)
         coefficients = _contiguous(alpha, x.dtype)
-        shape = x.shape
-        batch, neurons, positions = _as_three_axes(shape, axis, alpha)
-        result = torch.empty((*shape[:axis], neurons, *shape[axis + 1 :]), dtype=x.dtype)
-        terms = result.numel() * (coefficients.numel() // neurons)
+        axes = coefficients.dim()
+        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
+        if axes == 2:
+            result = torch.empty_like(x)
+        else:
+            result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
+        terms = batch * positions * coefficients.numel()
         if terms:
-            self._forward[alpha.dim(), x.dtype](
+            self._forward[axes, x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
                 grid.size, grid.first, grid.spacing, gamma, _threads(terms),
             )  # fmt: skip
-        return _restore(result, order, input.dtype)
+        return (
+            result if result.dtype is input.dtype and order is None else _restore(result, order, input.dtype)
+        )
 
     def backward(
         self,
@@ -104,13 +109,13 @@ class Kernels:
         """The gradients of input and alpha, None for those not wanted."""
         x, axis, order = _in_memory_order(input, dim)
         coefficients = _contiguous(alpha, x.dtype)
-        batch, neurons, positions = _as_three_axes(x.shape, axis, alpha)
+        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
         u = _contiguous(upstream if order is None else upstream.permute(order), x.dtype)
         by_input = torch.empty_like(x) if wanted[0] else None
         by_alpha = torch.empty_like(coefficients) if wanted[1] else None
-        terms = u.numel() * (coefficients.numel() // neurons)
+        terms = batch * positions * coefficients.numel()
         if terms:
-            self._backward[alpha.dim(), x.dtype](
+            self._backward[coefficients.dim(), x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), u.data_ptr(),
                 0 if by_input is None else by_input.data_ptr(),
                 0 if by_alpha is None else by_alpha.data_ptr(),
@@ -148,7 +153,10 @@ def _restore(result: Tensor, order: list[int] | None, dtype: torch.dtype) -> Ten
     return result if result.dtype is dtype else result.to(dtype)
 
 
-def _as_three_axes(shape: torch.Size, axis: int, alpha: Tensor) -> tuple[int, int, int]:
+def _as_three_axes(x: Tensor, axis: int, alpha: Tensor) -> tuple[int, int, int]:
+    shape = x.shape
+    if len(shape) == 2 and axis == 1:
+        return shape[0], alpha.shape[0], 1
     return math.prod(shape[:axis]), alpha.shape[0], math.prod(shape[axis + 1 :])
 
 

@@ -77,6 +77,10 @@ def _expand(
         raise TypeError(
             f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with .float()"
         )
+    if alpha.device != input.device:
+        raise ValueError(
+            f"input is on {input.device} but the coefficients are on {alpha.device}: move one of them"
+        )
     how = _choose(input, alpha, kernel, gamma, grid)
     if how == "composite":
         return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)

@@ -19,9 +19,9 @@ from kafnets.ops.grid import Grid
 Formula = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """From activations, alpha and a gamma tensor to the result."""
 
-# Values of the widest tensor in a block: 2 MB of float64 on a processor; more elsewhere, where each call
-# costs more than the memory.
-BLOCK_ON_CPU = 2**18
+# Values of the widest tensor in a block: on a processor few enough to stay in its cache, and enough for a
+# call to be worth its cost. Elsewhere a call costs more.
+BLOCK_ON_CPU = 2**21
 BLOCK_ELSEWHERE = 2**25
 
 

@@ -1,8 +1,6 @@
 // The one-dimensional expansion: at one vector of activations, then for both memory layouts.
 #pragma once
 
-#include <vector>
-
 #include "layout.h"
 #include "parallel.h"
 #include "terms.h"
@@ -62,7 +60,7 @@ class Kaf1d {
 
   void forward(const T* x, const T* alpha, T* y) const {
     if (lanes_over_neurons()) {
-      const std::vector<T> beta = weigh(alpha);
+      const Array<T> beta = weigh(alpha);
       parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
         for_blocks<T>(begin, end, neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
           const T* own = beta.data() + block * kNativeWidth<T> * plan_.size;
@@ -72,7 +70,7 @@ class Kaf1d {
       return;
     }
     parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
-      std::vector<T> beta(plan_.size);
+      Array<T> beta(plan_.size);
       for (int64_t n = begin; n < end; ++n) {
         for (int k = 0; k < plan_.size; ++k) beta[k] = alpha[n * plan_.size + k] * plan_.weights[k];
         for (Runs<T> runs = runs_of_channel(); !runs.done(); runs.next()) {
@@ -99,7 +97,7 @@ class Kaf1d {
 
   Runs<T> runs_of_channel() const { return Runs<T>(batch_, positions_, neurons_ * positions_); }
 
-  std::vector<T> weigh(const T* alpha) const {
+  Array<T> weigh(const T* alpha) const {
     return pack(alpha, neurons_, plan_.size, [&](int64_t k) { return plan_.weights[k]; });
   }
 
@@ -114,10 +112,10 @@ class Kaf1d {
 
   template <bool kInput, bool kAlpha>
   void backward_over_neurons(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    const std::vector<T> beta = weigh(alpha);
+    const Array<T> beta = weigh(alpha);
     Totals<T> totals(kAlpha ? neurons_ : 0, plan_.size, threads_);
     parallel_for(batch_, threads_, [&](int thread, int64_t begin, int64_t end) {
-      std::vector<T> sums(totals.size());
+      Array<T> sums(totals.size());
       for (int64_t from = begin; from < end; from += kSumLength) {
         for_blocks<T>(from, std::min(end, from + kSumLength), neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
           const int64_t own = block * kNativeWidth<T> * plan_.size;
@@ -134,7 +132,7 @@ class Kaf1d {
   template <bool kInput, bool kAlpha>
   void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
-      std::vector<T> beta(plan_.size), sums(plan_.size * kNativeWidth<T>);
+      Array<T> beta(plan_.size), sums(plan_.size * kNativeWidth<T>);
       std::vector<double> totals(plan_.size);
       for (int64_t n = begin; n < end; ++n) {
         for (int k = 0; k < plan_.size; ++k) {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <utility>
-#include <vector>
-
 #include "layout.h"
 #include "parallel.h"
 #include "terms.h"
@@ -104,7 +102,7 @@ class Kaf2d {
 
   void forward(const T* x, const T* alpha, T* y) const {
     if (lanes_over_pairs()) {
-      const std::vector<T> packed = by_block(alpha);
+      const Array<T> packed = by_block(alpha);
       parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
         Scratch scratch(plan_.size);
         for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
@@ -145,7 +143,7 @@ class Kaf2d {
           values2(values1 + size * kWidth<T>),
           slopes1(values2 + size * kWidth<T>),
           slopes2(slopes1 + size * kWidth<T>) {}
-    std::vector<T> memory;
+    Array<T> memory;
     T *values1, *values2, *slopes1, *slopes2;
   };
 
@@ -157,7 +155,7 @@ class Kaf2d {
     return {from.get(x + 2 * p * positions_), from.get(x + (2 * p + 1) * positions_)};
   }
 
-  std::vector<T> by_block(const T* alpha) const {
+  Array<T> by_block(const T* alpha) const {
     return pack(alpha, pairs_, terms_, [](int64_t) { return T(1); });
   }
 
@@ -214,11 +212,11 @@ class Kaf2d {
 
   template <bool kInput, bool kAlpha>
   void backward_over_pairs(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    const std::vector<T> packed = by_block(alpha);
+    const Array<T> packed = by_block(alpha);
     Totals<T> totals(kAlpha ? pairs_ : 0, terms_, threads_);
     parallel_for(batch_, threads_, [&](int thread, int64_t begin, int64_t end) {
       Scratch scratch(plan_.size);
-      std::vector<T> sums(totals.size());
+      Array<T> sums(totals.size());
       for (int64_t from = begin; from < end; from += kSumLength) {
         for_blocks<T>(from, std::min(end, from + kSumLength), pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
           const int64_t own = block * kNativeWidth<T> * terms_;
@@ -236,7 +234,7 @@ class Kaf2d {
   void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
       Scratch scratch(plan_.size);
-      std::vector<T> sums(kAlpha ? terms_ * kNativeWidth<T> : 0);
+      Array<T> sums(kAlpha ? terms_ * kNativeWidth<T> : 0);
       std::vector<double> totals(terms_);
       for (int64_t p = begin; p < end; ++p) {
         std::fill(totals.begin(), totals.end(), 0.0);

@@ -2,9 +2,30 @@
 #pragma once
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "vector.h"
+
+// Memory that begins where a cache line does: a vector across two lines takes twice as long to load.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, size_t) { ::operator delete(memory, kLine); }
+
+  bool operator==(const LineAllocator&) const { return true; }
+  bool operator!=(const LineAllocator&) const { return false; }
+};
+
+template <class T>
+using Array = std::vector<T, LineAllocator<T>>;
 
 // How many vectors of terms are added up in T before they go into doubles: bounds the rounding of long sums.
 constexpr int kSumLength = 64;
@@ -24,7 +45,7 @@ struct Rows {
       __builtin_prefetch(x + at + i * step + ahead);
       const T* from = x + at + i * step;
       if (kWhole) return load_native<T>(from);
-      return i < rows ? load_up_to<T>(from, count) : Native<T>{};
+      return i < rows ? load_some<T>(from, count) : Native<T>{};
     });
   }
 
@@ -36,7 +57,7 @@ struct Rows {
       if (kWhole) {
         store_native<T>(to, v.part[i]);
       } else if (i < rows) {
-        store_up_to<T>(to, v.part[i], count);
+        store_some<T>(to, v.part[i], count);
       }
     }
   }
@@ -134,9 +155,9 @@ class Runs {
 // (neuron, term) to (block, term, lane), times a factor for each term: what a vector of neighbouring neurons needs
 // lies together. Lanes without a neuron hold 0.
 template <class T, class Factor>
-std::vector<T> pack(const T* values, int64_t neurons, int64_t terms, const Factor& factor) {
+Array<T> pack(const T* values, int64_t neurons, int64_t terms, const Factor& factor) {
   const int64_t blocks = (neurons + kNativeWidth<T> - 1) / kNativeWidth<T>;
-  std::vector<T> result(blocks * terms * kNativeWidth<T>);
+  Array<T> result(blocks * terms * kNativeWidth<T>);
   for (int64_t block = 0; block < blocks; ++block) {
     const T* from = values + block * kNativeWidth<T> * terms;
     T* to = result.data() + block * kNativeWidth<T> * terms;
@@ -161,7 +182,7 @@ class Totals {
 
   int64_t size() const { return size_; }
 
-  void add_and_clear(int thread, std::vector<T>& sums) {
+  void add_and_clear(int thread, Array<T>& sums) {
     double* to = values_.data() + thread * size_;
     for (int64_t i = 0; i < size_; ++i) {
       to[i] += sums[i];
@@ -180,7 +201,7 @@ class Totals {
 
  private:
   const int64_t neurons_, terms_, size_;
-  std::vector<double> values_;
+  Array<double> values_;
 };
 
 // Adds up the lanes as well.

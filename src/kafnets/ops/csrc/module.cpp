@@ -8,10 +8,6 @@ namespace nb = nanobind;
 
 namespace {
 
-struct Shape {
-  int64_t batch, neurons, positions;
-};
-
 template <class T>
 T* pointer(uintptr_t address) {
   return reinterpret_cast<T*>(address);
@@ -45,5 +41,5 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   m.def("kaf2d_forward_float64", &forward<Kaf2d, double>, unlocked);
   m.def("kaf2d_backward_float32", &backward<Kaf2d, float>, unlocked);
   m.def("kaf2d_backward_float64", &backward<Kaf2d, double>, unlocked);
-  m.attr("vector_bytes") = KAF_VECTOR_BYTES;
+  m.def("use_openmp", &use_openmp, "Whether threads come from torch's OpenMP, where it can be found.");
 }

@@ -1,4 +1,4 @@
-// A pool of threads that sleep between jobs: none spins beside torch's own pool.
+// Several threads, without getting in the way of torch's own.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ class FlushTinyNumbers {
   uint64_t saved_;
 };
 
-// Runs part(0) ... part(parts - 1), part 0 on the calling thread. If another thread is using the pool, all
-// run on the calling thread. Safe in a child process after fork: it starts with a pool of its own.
+// Runs part(0) ... part(parts - 1), on that many threads where they can be had and on the calling one otherwise.
 void run_parts(int parts, const std::function<void(int)>& part);
+
+// Whether threads come from torch's OpenMP, where that can be found; so it is unless said otherwise.
+void use_openmp(bool use);
 
 // Cuts 0 ... count - 1 into `parts` ranges: body(part, begin, end).
 template <class Body>

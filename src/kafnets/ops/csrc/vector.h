@@ -129,24 +129,35 @@ KAF_INLINE void store_native(T* to, Native<T> v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-// The first `count` lanes; the others are 0.
+// The first `count` lanes; the others are 0, and are not touched in memory.
 template <class T>
-KAF_INLINE Native<T> load_up_to(const T* from, int count) {
-  if (count == kNativeWidth<T>) return load_native<T>(from);
+KAF_INLINE Native<T> load_some(const T* from, int count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    return (Native<T>)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+  } else {
+    return (Native<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), from);
+  }
+#else
   T lanes[kNativeWidth<T>] = {};
-  std::memcpy(lanes, from, sizeof(T) * count);
+  for (int i = 0; i < count; ++i) lanes[i] = from[i];
   return load_native<T>(lanes);
+#endif
 }
 
 template <class T>
-KAF_INLINE void store_up_to(T* to, Native<T> v, int count) {
-  if (count == kNativeWidth<T>) {
-    store_native<T>(to, v);
-    return;
+KAF_INLINE void store_some(T* to, Native<T> v, int count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+  } else {
+    _mm512_mask_storeu_pd(to, static_cast<__mmask8>((1u << count) - 1), (__m512d)v);
   }
+#else
   T lanes[kNativeWidth<T>];
   store_native<T>(lanes, v);
-  std::memcpy(to, lanes, sizeof(T) * count);
+  for (int i = 0; i < count; ++i) to[i] = lanes[i];
+#endif
 }
 
 template <class T>
