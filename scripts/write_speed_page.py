@@ -1,0 +1,119 @@
+"""Write docs/speed.md, and the table in README.md, from the stored benchmark result.
+
+Usage: python scripts/write_speed_page.py [--check]. With --check nothing is written; the exit code tells whether
+the documents say what the result says.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks/results/cpu/result.json"
+PAGE = ROOT / "docs/speed.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- speed: written by scripts/write_speed_page.py -->", "<!-- end of speed -->"
+
+
+def bars_table(result: dict[str, Any]) -> str:
+    lines = ["| claim | measured | bar | met |", "|---|---|---|---|"]
+    for bar in result["bars"]:
+        met = "yes" if bar["met"] else "**no**"
+        lines.append(f"| {bar['what']} | {bar['measured']:.2f} | {bar['bar']} | {met} |")
+    return "\n".join(lines)
+
+
+def times_table(timings: dict[str, Any], unit: str) -> str:
+    lines = [f"| activation | time / {unit} |", "|---|---|"]
+    for name, timing in sorted(timings.items(), key=lambda item: item[1]["median"]):
+        lines.append(f"| {name} | {timing['median'] / timings[unit]['median']:.2f} |")
+    return "\n".join(lines)
+
+
+def source(result: dict[str, Any]) -> str:
+    stamp, machine = result["provenance"], result["provenance"]["hardware"]
+    return (
+        f"torch {stamp['versions']['torch']}, {machine['processor']} with {machine['cores']} cores, "
+        f"{machine['backend']}, commit {stamp['commit'][:12]}, {result['profile']} profile"
+    )
+
+
+def page(result: dict[str, Any]) -> str:
+    parts = [
+        "# What it costs",
+        "Written from `benchmarks/results/cpu/result.json` by `python scripts/write_speed_page.py`; measured by "
+        f"`kafnets bench` on {source(result)}. Everything is forward + backward in float32, medians of repetitions "
+        "that take turns, and given as ratios: absolute times say more about the machine. Before anything is "
+        "timed it is compared with the float64 reference.",
+        "![time and memory](../benchmarks/results/cpu/result.png)",
+        "## What is claimed",
+        bars_table(result),
+    ]
+    for part, title, unit in (
+        ("one thread", "One thread", "nn.PReLU"),
+        ("beside the plain formulas", "Beside the plain formulas, one thread", "KAF, D=20, fused"),
+        ("all threads", f"All threads ({result.get('all threads', {}).get('threads')})", "nn.PReLU"),
+    ):
+        if part not in result:
+            continue
+        parts.append(f"## {title}")
+        for shape, timings in result[part].items():
+            if isinstance(timings, dict):
+                parts += [f"Input {shape}:", times_table(timings, unit)]
+    training = result["training step"]
+    parts += ["## A whole training step", "Adam, batch 100, 18 inputs, one output, one thread.",
+              times_table(training, "ReLU, 2 x 300")]  # fmt: skip
+    parts.append(HOW_IT_WORKS)
+    return "\n\n".join(parts) + "\n"
+
+
+HOW_IT_WORKS = """## How
+
+On an equispaced dictionary the terms of a Gaussian expansion are a constant, times a power of one ratio, times a
+common factor. So a KAF is two short polynomials, evaluated from both ends of the dictionary towards the middle: three
+exponentials and D multiply-adds in place of D exponentials, and nothing is stored but the input. A 2D-KAF is a bilinear form in two
+lists of kernel values. The backward pass computes everything again.
+
+Powers magnify rounding errors: the exponentials are therefore computed with the remainder that their rounding leaves, and
+the common factor is corrected by it. Long dictionaries and narrow kernels would leave the range of float32; they are cut into
+segments with a centre each. Activations that lie so far from a segment that its terms are below 2e-12 (float32) or 1e-75
+(float64) get 0 from it.
+
+## What runs where
+
+| situation | implementation |
+|---|---|
+| CPU, Gaussian kernel, fixed bandwidth, equispaced dictionary | native kernels (`"cpu"`) |
+| CUDA, the same | Triton kernels (`"triton"`): proved right under Triton's interpreter and compiled for sm_80, **never timed**, for lack of a GPU |
+| other kernels, learned bandwidth, uneven dictionary, other devices, no compiler at installation | plain torch, block by block, computed again in the backward pass (`"portable"`) |
+| `torch.func`, forward mode, second derivatives, `torch.export`, meta tensors | the formula as it stands (`"composite"`) |
+| `torch.compile` | the fused kernels as one operator, else the composite formula, which the compiler fuses |
+
+`kafnets.backend()` tells which and why, `kafnets.use_backend("composite")` chooses for a `with` block, and asking for one
+that cannot run raises. Threads follow `torch.get_num_threads()` and are torch's own; a forked child works with one."""
+
+
+def summary(result: dict[str, Any]) -> str:
+    return f"{BEGIN}\n{bars_table(result)}\n\nMeasured on {source(result)}; more in [docs/speed.md](docs/speed.md).\n{END}"
+
+
+def documents() -> dict[Path, str]:
+    """What the documents should say."""
+    result = json.loads(RESULT.read_text())
+    readme = README.read_text()
+    before, rest = readme.split(BEGIN)
+    return {PAGE: page(result), README: before + summary(result) + rest.split(END)[1]}
+
+
+def main() -> None:
+    wanted = documents()
+    if "--check" in sys.argv:
+        stale = [str(path.relative_to(ROOT)) for path, text in wanted.items() if path.read_text() != text]
+        sys.exit(f"stale: {', '.join(stale)}: run scripts/write_speed_page.py" if stale else 0)
+    for path, text in wanted.items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The benchmark's machinery. No time is asserted: machines are noisy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from kafnets.benchmark import memory, report, run
+from kafnets.benchmark.correctness import error_ratios
+from kafnets.benchmark.timing import interleaved
+from kafnets.cli import app
+
+
+def test_runs_take_turns() -> None:
+    order: list[str] = []
+    timings = interleaved(
+        {"a": lambda: order.append("a"), "b": lambda: order.append("b")}, seconds_a_run=10.0, most=3
+    )
+    assert order[-6:] == ["a", "b"] * 3
+    assert timings["a"].repetitions == 3
+    assert timings["a"].p10 <= timings["a"].median <= timings["a"].p90
+
+
+def test_errors_are_compared_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(ratio <= 4 for ratio in error_ratios(1, 20).values())
+    monkeypatch.setattr(run, "error_ratios", lambda *_: {"output": 5.0})
+    with pytest.raises(RuntimeError, match="error of the output is 5.0 times the composite's"):
+        run.run(quick=True, say=lambda _: None)
+
+
+@pytest.mark.skipif(not memory.available(), reason="needs Linux's /proc")
+def test_memory_counts_what_a_step_needs() -> None:
+    rise = memory.peak_rise("ELU", 0, "auto", (2048, 1024))
+    assert 15 < rise < 20  # output and gradient, 8 MB each
+
+
+def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "SHAPES", [(4, 6), (5, 6), (2, 6, 2, 2)])
+    monkeypatch.setattr(run, "LARGE", (64, 8))
+    monkeypatch.setattr(run, "SIZES", [5, 10])
+    monkeypatch.setattr(report, "SIZES", [5, 10])
+    monkeypatch.setattr(run, "ROWS_A_BATCH", [1, 2])
+    monkeypatch.setattr(report, "ROWS_A_BATCH", [1, 2])
+    monkeypatch.setattr(run, "measure_memory", _pretend_memory)
+    monkeypatch.setattr(run, "interleaved", _few)
+    outcome = CliRunner().invoke(app, ["bench", "--quick", "--output", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["profile"] == "quick"
+    assert result["provenance"]["versions"]["torch"]
+    assert len(result["bars"]) == 14
+    assert (tmp_path / "result.png").stat().st_size > 10_000
+
+
+def _pretend_memory() -> dict[str, Any]:
+    return {"shape": "(64, 8)", "megabytes": {"nn.ELU": 2.0, "KAF, D=20, fused": 2.0}}
+
+
+def _few(runs: Any, **_: Any) -> Any:
+    return interleaved(runs, seconds_a_run=0.0, least=2, most=2)

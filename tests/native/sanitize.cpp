@@ -1,0 +1,126 @@
+// The kernels on many shapes, in memory of exactly the right size, to be run under AddressSanitizer and UBSan.
+// Values are compared with the plain formula, so that what is run is also known to be right.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include "kaf1d.h"
+#include "kaf2d.h"
+
+namespace {
+
+std::mt19937 generator(0);
+
+template <class T>
+struct Buffer {  // on the heap and no larger than asked for: a step outside is seen
+  explicit Buffer(int64_t size) : size(size), data(new T[size]) {}
+
+  void randomize(double scale) {
+    std::normal_distribution<double> normal(0.0, scale);
+    for (int64_t i = 0; i < size; ++i) data[i] = static_cast<T>(normal(generator));
+  }
+
+  void poison() {
+    for (int64_t i = 0; i < size; ++i) data[i] = static_cast<T>(NAN);
+  }
+
+  int64_t size;
+  std::unique_ptr<T[]> data;
+};
+
+void expect(double actual, double right, double scale, double tolerance, const char* what) {
+  if (std::abs(actual - right) <= tolerance * (1 + scale)) return;
+  std::printf("%s: %.9g where %.9g is right\n", what, actual, right);
+  std::exit(1);
+}
+
+template <class T, int kDimensions>
+void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, double gamma, int threads) {
+  const int64_t terms = kDimensions == 1 ? size : size * size;
+  const int64_t outputs = batch * neurons * positions;
+  const Dictionary dictionary{size, -3.0, 6.0 / (size - 1), gamma};
+  Buffer<T> x(outputs * kDimensions), alpha(neurons * terms), y(outputs), u(outputs);
+  Buffer<T> dx(x.size), dalpha(alpha.size);
+  x.randomize(2.0);
+  alpha.randomize(1.0);
+  u.randomize(1.0);
+  y.poison();
+  dx.poison();
+  dalpha.poison();
+  std::conditional_t<kDimensions == 1, Kaf1d<T>, Kaf2d<T>> kernel(dictionary, batch, neurons, positions, threads);
+  kernel.forward(x.data.get(), alpha.data.get(), y.data.get());
+  kernel.backward(x.data.get(), alpha.data.get(), u.data.get(), dx.data.get(), dalpha.data.get());
+  kernel.backward(x.data.get(), alpha.data.get(), u.data.get(), dx.data.get(), nullptr);
+  kernel.backward(x.data.get(), alpha.data.get(), u.data.get(), nullptr, dalpha.data.get());
+
+  const double tolerance = sizeof(T) == 4 ? 3e-5 : 1e-11;
+  std::vector<double> sums(alpha.size), scales(alpha.size);
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t n = 0; n < neurons; ++n) {
+      for (int64_t l = 0; l < positions; ++l) {
+        const int64_t out = (b * neurons + n) * positions + l;
+        int64_t in[2] = {out, out};
+        for (int d = 0; kDimensions == 2 && d < 2; ++d) in[d] = (b * 2 * neurons + 2 * n + d) * positions + l;
+        double value = 0, slope[2] = {0, 0}, scale = 0, steepest = 0;
+        for (int64_t k = 0; k < terms; ++k) {
+          const int64_t index[2] = {kDimensions == 1 ? k : k / size, k % size};
+          double exponent = 0, difference[2];
+          for (int d = 0; d < kDimensions; ++d) {
+            difference[d] = x.data[in[d]] - (dictionary.first + index[d] * dictionary.spacing);
+            exponent -= gamma * difference[d] * difference[d];
+          }
+          const double term = std::exp(exponent), weighted = alpha.data[n * terms + k] * term;
+          value += weighted;
+          scale += std::abs(weighted);
+          for (int d = 0; d < kDimensions; ++d) {
+            slope[d] -= 2 * gamma * difference[d] * weighted;
+            steepest += std::abs(2 * gamma * difference[d] * weighted);
+          }
+          sums[n * terms + k] += u.data[out] * term;
+          scales[n * terms + k] += std::abs(u.data[out] * term);
+        }
+        const double amplified = tolerance * (1 + std::sqrt(gamma));
+        expect(y.data[out], value, scale, amplified, "output");
+        for (int d = 0; d < kDimensions; ++d) {
+          const double upstream = u.data[out];
+          const double bound = std::abs(upstream) * (steepest + std::sqrt(gamma) * scale);
+          expect(dx.data[in[d]], upstream * slope[d], bound, amplified, "input gradient");
+        }
+      }
+    }
+  }
+  for (int64_t i = 0; i < alpha.size; ++i) {
+    expect(dalpha.data[i], sums[i], scales[i], tolerance * (1 + std::sqrt(gamma)), "coefficient gradient");
+  }
+}
+
+template <class T>
+void check_all() {
+  const int64_t shapes[][3] = {{1, 1, 1}, {1, 3, 1}, {33, 1, 1},  {5, 31, 1}, {2, 33, 1}, {67, 65, 1}, {130, 20, 1},
+                               {3, 2, 5}, {4, 2, 16}, {3, 5, 33}, {2, 3, 77}, {40, 1, 3}, {7, 2, 1},   {9, 1, 64}};
+  for (const auto& s : shapes) {
+    for (int threads : {1, 3}) {
+      check<T, 1>(s[0], s[1], s[2], 20, 1.67, threads);
+      check<T, 2>(s[0], s[1], s[2], 7, 0.8, threads);
+    }
+  }
+  for (int64_t size : {2, 3, 20, 21, 28, 80, 200, 500}) {
+    check<T, 1>(5, 17, 1, size, (size - 1) * (size - 1) / 216.0, 1);
+    check<T, 1>(2, 3, 11, size, (size - 1) * (size - 1) / 216.0, 1);
+    if (size <= 28) check<T, 2>(3, 5, 2, size, (size - 1) * (size - 1) / 150.0, 1);
+  }
+  for (double gamma : {1e-8, 1e-3, 0.1, 10.0, 100.0, 1e4, 1e8}) {
+    check<T, 1>(5, 17, 1, 20, gamma, 1);
+    check<T, 2>(3, 9, 1, 9, gamma, 1);
+  }
+}
+
+}  // namespace
+
+int main() {
+  check_all<float>();
+  check_all<double>();
+  std::puts("right, and nothing touched that was not ours");
+}

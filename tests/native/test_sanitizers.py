@@ -1,0 +1,49 @@
+"""The native kernels under AddressSanitizer and the undefined-behaviour sanitizer."""
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kafnets.ops import cpu
+
+SOURCE = Path(__file__).parents[2] / "src/kafnets/ops/csrc"
+FLAGS = {
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma"],
+    "avx2": ["-mavx2", "-mfma"],
+    "baseline": [],
+}
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="sanitizers are set up for GCC on Linux")
+@pytest.mark.parametrize("instruction_set", [cpu.loaded.description, "baseline"])
+def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None or instruction_set not in FLAGS:
+        pytest.skip("needs g++ and the native kernels")
+    program = tmp_path / "sanitize"
+    subprocess.run(
+        [
+            compiler,
+            "-std=c++17",
+            "-O1",
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            "-ffp-contract=off",
+            *FLAGS[instruction_set],
+            f"-I{SOURCE}",
+            str(Path(__file__).with_name("sanitize.cpp")),
+            str(SOURCE / "parallel.cpp"),
+            "-pthread",
+            "-ldl",
+            "-o",
+            str(program),
+        ],
+        check=True,
+    )
+    output = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert output.returncode == 0, output.stdout + output.stderr
+    assert "right, and nothing touched" in output.stdout
