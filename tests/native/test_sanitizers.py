@@ -1,4 +1,4 @@
-"""The native kernels under AddressSanitizer and the undefined-behaviour sanitizer."""
+"""The native kernels under AddressSanitizer and UBSan: `make sanitize`; slow to compile."""
 
 import platform
 import shutil
@@ -17,6 +17,7 @@ FLAGS = {
 }
 
 
+@pytest.mark.sanitize
 @pytest.mark.skipif(platform.system() != "Linux", reason="sanitizers are set up for GCC on Linux")
 @pytest.mark.parametrize("instruction_set", [cpu.loaded.description, "baseline"])
 def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
@@ -28,8 +29,8 @@ def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
         [
             compiler,
             "-std=c++17",
-            "-O1",
-            "-g",
+            "-O0",
+            "-g1",
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
             "-ffp-contract=off",

@@ -188,7 +188,7 @@ def test_long_sums_do_not_drift(kernels: cpu.Kernels) -> None:
             upstream, shaped, torch.zeros(8, 21), grid_of(21), GAMMA, 1, (False, True)
         )
         assert by_alpha is not None
-        assert by_alpha[:, 10].numpy() == pytest.approx(200_000 * float(torch.tensor(0.1)), rel=1e-6)
+        assert by_alpha[:, 10].numpy() == pytest.approx(200_000 * float(torch.tensor(0.1)), rel=3e-6)
 
 
 @pytest.fixture(params=["torch's threads", "own threads"])

@@ -24,7 +24,7 @@ MODULES: list[Any] = [
 
 
 def chosen(module: Any, s: Tensor) -> str:
-    return _choose(s, module.alpha, module.kernel, module.gamma, module._grid)
+    return _choose(s, module.alpha, module._fusable)
 
 
 def all_gradients(module: nn.Module, s: Tensor) -> list[Tensor]:

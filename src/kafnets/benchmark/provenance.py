@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,11 @@ from kafnets.ops import backend
 
 def provenance() -> dict[str, Any]:
     """What has to stand beside every number."""
-    from kafnets import __version__
-
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
         "versions": {
-            "kafnets": __version__,
+            "kafnets": version("kafnets"),
             "python": platform.python_version(),
             "torch": torch.__version__,
             "numpy": np.__version__,

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,9 @@ def kaf2d_row(dictionary_size: int = 10, backend: str = "auto") -> Row:
 def peer_rows() -> list[Row]:
     """Trainable activations of other packages, where those are installed."""
     try:
-        peers: Any = importlib.import_module("torch_activation")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of optional parts of its own that it misses
+            peers: Any = importlib.import_module("torch_activation")
     except ImportError:
         return []
     return [

@@ -1,10 +1,17 @@
-"""Timing side by side: one repetition of each in turn, so that a slow moment of the machine hits all."""
+"""Timing side by side: one repetition of each in turn, so that a slow moment of the machine hits all.
+
+A turn of a short run begins with a call that is not timed. Otherwise it would pay for what the run
+before it threw out of the caches, which says nothing about either.
+"""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
+
+SHORT = 0.02
+"""Seconds up to which a run is called once before it is timed."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +32,25 @@ def interleaved(
     runs: Mapping[str, Callable[[], None]], *, seconds_a_run: float, least: int = 5, most: int = 300
 ) -> dict[str, Timing]:
     """Time each run as often as fits into its seconds, all of them taking turns."""
-    wanted, times = {}, {name: list[float]() for name in runs}
+    wanted, short, times = {}, {}, {name: list[float]() for name in runs}
     for name, run in runs.items():
         run()
-        began = time.perf_counter()
-        run()
-        wanted[name] = int(np.clip(seconds_a_run / (time.perf_counter() - began), least, most))
+        seconds = _seconds(run)
+        wanted[name] = int(np.clip(seconds_a_run / seconds, least, most))
+        short[name] = seconds < SHORT
     for turn in range(max(wanted.values())):
         for name, run in runs.items():
             if turn < wanted[name]:
-                began = time.perf_counter()
-                run()
-                times[name].append(time.perf_counter() - began)
+                if short[name]:
+                    run()
+                times[name].append(_seconds(run))
     return {name: _summary(np.array(found) * 1e3) for name, found in times.items()}
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
 
 
 def _summary(milliseconds: np.ndarray) -> Timing:

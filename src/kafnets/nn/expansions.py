@@ -61,6 +61,7 @@ class _Expansion(nn.Module):
         self.register_buffer("dictionary", torch.empty(size, device=device, dtype=dtype))
         learn_gamma = isinstance(self.kernel, Gaussian) and self.kernel.learn_gamma
         self._learns_gamma = bool(learn_gamma)
+        self._fusable = not learn_gamma and ops.can_be_fused(self.kernel, self._first_gamma, self._grid)
         shape = (neurons,) if learn_gamma == "neuron" else ()
         self.log_gamma = nn.Parameter(torch.empty(shape, device=device, dtype=dtype)) if learn_gamma else None
         self.reset_parameters(generator)
@@ -233,6 +234,7 @@ class KAF(_Expansion):
             gamma=self.gamma,
             dim=self.dim,
             grid=self._grid,
+            fusable=self._fusable,
         )
 
 
@@ -301,6 +303,7 @@ class KAF2D(_Expansion):
             gamma=self.gamma,
             dim=self.dim,
             grid=self._grid,
+            fusable=self._fusable,
         )
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from kafnets.ops.grid import Grid
-from kafnets.ops.layout import axes_by_stride
+from kafnets.ops.layout import in_memory_order, in_written_order
 
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 
@@ -78,7 +78,7 @@ class Kernels:
 
     def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
         """The expansion, in the input's dtype and memory layout."""
-        x, axis, order = _in_memory_order(input, dim)
+        x, axis, order = in_memory_order(_computable(input), dim)
         coefficients = _contiguous(alpha, x.dtype)
         axes = coefficients.dim()
         batch, neurons, positions = _as_three_axes(x, axis, coefficients)
@@ -107,7 +107,7 @@ class Kernels:
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of input and alpha, None for those not wanted."""
-        x, axis, order = _in_memory_order(input, dim)
+        x, axis, order = in_memory_order(_computable(input), dim)
         coefficients = _contiguous(alpha, x.dtype)
         batch, neurons, positions = _as_three_axes(x, axis, coefficients)
         u = _contiguous(upstream if order is None else upstream.permute(order), x.dtype)
@@ -130,17 +130,6 @@ class Kernels:
         )
 
 
-def _in_memory_order(input: Tensor, dim: int) -> tuple[Tensor, int, list[int] | None]:
-    """Contiguous values in float32 or float64, the channel axis among theirs, and the order of axes."""
-    if input.dtype is not torch.float32 and input.dtype is not torch.float64:
-        input = input.float()
-    axis = dim if dim >= 0 else dim + input.dim()
-    if input.is_contiguous():
-        return input, axis, None
-    order = axes_by_stride(input)
-    return input.permute(order).contiguous(), order.index(axis), order
-
-
 def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     if tensor.dtype is not dtype:
         tensor = tensor.to(dtype)
@@ -148,9 +137,13 @@ def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _restore(result: Tensor, order: list[int] | None, dtype: torch.dtype) -> Tensor:
-    if order is not None:
-        result = result.permute([order.index(axis) for axis in range(len(order))])
+    result = in_written_order(result, order)
     return result if result.dtype is dtype else result.to(dtype)
+
+
+def _computable(input: Tensor) -> Tensor:
+    """Half precision is computed in float32."""
+    return input if input.dtype is torch.float32 or input.dtype is torch.float64 else input.float()
 
 
 def _as_three_axes(x: Tensor, axis: int, alpha: Tensor) -> tuple[int, int, int]:

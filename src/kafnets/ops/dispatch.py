@@ -22,6 +22,7 @@ def kaf(
     gamma: Gamma,
     dim: int,
     grid: Grid | None = None,
+    fusable: bool = False,
 ) -> Tensor:
     r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)`.
 
@@ -32,12 +33,13 @@ def kaf(
         kernel: the kernel.
         gamma: its bandwidth, a number or a tensor ``()`` or ``(N,)``; None for kernels without.
         dim: the channel axis.
-        grid: the dictionary again, if it is equispaced: opens the way to the fused kernels.
+        grid: the dictionary again, if it is equispaced.
+        fusable: what :func:`can_be_fused` says of kernel, gamma and grid; opens the way to the fused kernels.
 
     Returns:
         The input's shape, dtype and memory layout. Half precision is computed in float32.
     """
-    return _expand(_ONE, input, alpha, dictionary, kernel, gamma, dim, grid)
+    return _expand(_ONE, input, alpha, dictionary, kernel, gamma, dim, grid, fusable)
 
 
 def kaf2d(
@@ -49,9 +51,23 @@ def kaf2d(
     gamma: Gamma,
     dim: int,
     grid: Grid | None = None,
+    fusable: bool = False,
 ) -> Tensor:
     """As :func:`kaf` for pairs of neighbours: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
-    return _expand(_TWO, input, alpha, dictionary, kernel, gamma, dim, grid)
+    return _expand(_TWO, input, alpha, dictionary, kernel, gamma, dim, grid, fusable)
+
+
+def can_be_fused(kernel: Kernel, gamma: Gamma, grid: Grid | None) -> bool:
+    """Whether fused kernels exist: for the Gaussian with a fixed, moderate gamma on an equispaced grid.
+
+    To be asked once for a module, not for every call, which at small batches costs as much as the work.
+    """
+    return (
+        type(kernel) is Gaussian
+        and type(gamma) is float
+        and grid is not None
+        and cpu.can_represent(grid, gamma)
+    )
 
 
 class _Expansion(NamedTuple):
@@ -72,16 +88,17 @@ def _expand(
     gamma: Gamma,
     dim: int,
     grid: Grid | None,
+    fusable: bool,
 ) -> Tensor:
     if not input.is_floating_point():
         raise TypeError(
             f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with .float()"
         )
-    if alpha.device != input.device:
+    if alpha.is_cpu is not input.is_cpu and alpha.device != input.device:
         raise ValueError(
             f"input is on {input.device} but the coefficients are on {alpha.device}: move one of them"
         )
-    how = _choose(input, alpha, kernel, gamma, grid)
+    how = _choose(input, alpha, fusable)
     if how == "composite":
         return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)
     if how == "portable":
@@ -93,37 +110,39 @@ def _expand(
     return fused.run(input, alpha, grid, gamma, dim, _runner(how))
 
 
-def _choose(input: Tensor, alpha: Tensor, kernel: Kernel, gamma: Gamma, grid: Grid | None) -> str:
+def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
     """The backend's name, or "operator" for the fused kernels behind a torch operator."""
     asked_for = backends.asked_for()
-    fusable = (
-        type(kernel) is Gaussian
-        and grid is not None
-        and type(gamma) is float
-        and cpu.can_represent(grid, gamma)
-    )
     if asked_for == "composite":
         return "composite"
     if torch.compiler.is_compiling():
         # What has no fused kernel, the compiler fuses. An exported program should run without this package.
         opaque = fusable and _has_kernels(input) and not torch.compiler.is_exporting()
         return "operator" if opaque and asked_for != "portable" else "composite"
-    if input.is_meta or not _is_plain(input) or not _is_plain(alpha) or _is_transformed():
+    if (
+        # Subclasses have ideas of their own, and meta tensors no values.
+        (type(input) is not Tensor and type(input) is not nn.Parameter)
+        or (type(alpha) is not nn.Parameter and type(alpha) is not Tensor)
+        or input.is_meta
+        # torch.func, forward-mode differentiation and tracing would not see through the fused kernels, and
+        # some would then be silently wrong.
+        or torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+        or torch._C._get_tracing_state() is not None
+    ):
         return "composite"
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
         return "operator" if fusable and _has_kernels(input) else "composite"
+    if asked_for == "auto":
+        return _fastest(input) if fusable else "portable"
     if asked_for == "portable":
         return "portable"
-    if asked_for != "auto":
-        obstacle = backends.obstacle_to_fusing(asked_for, input)
-        if not fusable:
-            obstacle = (
-                "it is for the Gaussian kernel with a fixed, moderate gamma on an equispaced dictionary"
-            )
-        if obstacle:
-            raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
-        return asked_for
-    return _fastest(input) if fusable else "portable"
+    obstacle = backends.obstacle_to_fusing(asked_for, input)
+    if not fusable:
+        obstacle = "it is for the Gaussian kernel with a fixed, moderate gamma on an equispaced dictionary"
+    if obstacle:
+        raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
+    return asked_for
 
 
 def _fastest(input: Tensor) -> str:
@@ -149,19 +168,3 @@ def _runner(how: str) -> fused.Runner:
     from kafnets.ops.triton import TritonRunner
 
     return TritonRunner()
-
-
-def _is_plain(tensor: Tensor) -> bool:
-    return type(tensor) is Tensor or type(tensor) is nn.Parameter
-
-
-def _is_transformed() -> bool:
-    """Whether torch.func, forward-mode differentiation or tracing sees through what we do.
-
-    The fused kernels would be opaque to them, and some would then be silently wrong.
-    """
-    return (
-        torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0
-        or torch._C._get_tracing_state() is not None
-    )

@@ -1,5 +1,6 @@
 """The fused kernels with their derivatives, for eager torch."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -31,8 +32,7 @@ class Runner(Protocol):
 def run(input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int, runner: Runner) -> Tensor:
     """The expansion, recorded for autograd where that is asked for."""
     if torch.is_grad_enabled() and (input.requires_grad or alpha.requires_grad):
-        result: Tensor = _Fused.apply(input, alpha, grid, gamma, dim, runner)  # type: ignore[no-untyped-call]
-        return result
+        return _record(input, alpha, grid, gamma, dim, runner)
     return runner.forward(input, alpha, grid, gamma, dim)
 
 
@@ -55,6 +55,11 @@ class _Fused(torch.autograd.Function):
         else:
             found = runner.backward(upstream[0], input, alpha, grid, gamma, dim, wanted)
         return (*found, None, None, None, None)
+
+
+# What Function.apply comes to where torch.func is not at work, which dispatch has made sure of. The detour
+# through Python shows at small batches.
+_record: Callable[..., Tensor] = super(torch.autograd.Function, _Fused).apply
 
 
 def differentiable_gradients(

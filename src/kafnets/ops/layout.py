@@ -32,8 +32,21 @@ def in_layout_of(input: Tensor, result: Tensor) -> Tensor:
     tensor stays transposed. Copies only if the order differs.
     """
     order = axes_by_stride(input)
-    inverse = [order.index(axis) for axis in range(input.dim())]
-    return result.permute(order).contiguous().permute(inverse)
+    return in_written_order(result.permute(order).contiguous(), order)
+
+
+def in_memory_order(input: Tensor, dim: int) -> tuple[Tensor, int, list[int] | None]:
+    """The same values as a contiguous tensor, its channel axis, and the order of axes if it is another."""
+    axis = dim if dim >= 0 else dim + input.dim()
+    if input.is_contiguous():
+        return input, axis, None
+    order = axes_by_stride(input)
+    return input.permute(order).contiguous(), order.index(axis), order
+
+
+def in_written_order(result: Tensor, order: list[int] | None) -> Tensor:
+    """Undo the reordering of :func:`in_memory_order`."""
+    return result if order is None else result.permute([order.index(axis) for axis in range(len(order))])
 
 
 def axes_by_stride(input: Tensor) -> list[int]:

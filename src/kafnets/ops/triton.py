@@ -16,8 +16,6 @@ and add in a different order each time: every program keeps sums of its own over
 them once.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 import functools
 import math
 from typing import Any, NamedTuple
@@ -27,8 +25,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from kafnets.ops import triton_kernels
 from kafnets.ops.grid import Grid
-from kafnets.ops.layout import axes_by_stride
+from kafnets.ops.layout import in_memory_order, in_written_order
 
 LARGEST_TILE = 1024
 """Activations in a tile where only one dictionary element at a time is looked at."""
@@ -54,13 +53,13 @@ class TritonRunner:
 
     def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
         """The expansion, in the input's dtype and memory layout."""
-        x, axis, order = _in_memory_order(input, dim)
+        x, axis, order = in_memory_order(input, dim)
         view = _View.of(x, axis, alpha)
         shape = (*x.shape[:axis], view.neurons, *x.shape[axis + 1 :])
         result = torch.empty(shape, dtype=x.dtype, device=x.device)
         if result.numel():
             _forward(x, _neurons_innermost(alpha, view.dtype), result, grid, gamma, view)
-        return _restore(result, order)
+        return in_written_order(result, order)
 
     def backward(
         self,
@@ -73,7 +72,7 @@ class TritonRunner:
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of input and alpha, None for those not wanted."""
-        x, axis, order = _in_memory_order(input, dim)
+        x, axis, order = in_memory_order(input, dim)
         view = _View.of(x, axis, alpha)
         u = (upstream if order is None else upstream.permute(order)).contiguous()
         by_input = torch.empty_like(x) if wanted[0] else None
@@ -82,7 +81,7 @@ class TritonRunner:
             backward = _backward_1d if alpha.dim() == 2 else _backward_2d
             backward(x, _neurons_innermost(alpha, view.dtype), u, by_input, partials, grid, gamma, view)
         return (
-            None if by_input is None else _restore(by_input, order),
+            None if by_input is None else in_written_order(by_input, order),
             None if partials is None else partials.sum(0).movedim(-1, 0).to(alpha.dtype).contiguous(),
         )
 
@@ -121,19 +120,6 @@ class _View(NamedTuple):
     def tiles_across(self, tile: dict[str, Any]) -> int:
         """The number of tiles over all neurons."""
         return triton.cdiv(self.neurons, tile["width"])
-
-
-def _in_memory_order(input: Tensor, dim: int) -> tuple[Tensor, int, list[int] | None]:
-    """Contiguous values, the channel axis among theirs, and the order of axes if it was another."""
-    axis = dim if dim >= 0 else dim + input.dim()
-    if input.is_contiguous():
-        return input, axis, None
-    order = axes_by_stride(input)
-    return input.permute(order).contiguous(), order.index(axis), order
-
-
-def _restore(result: Tensor, order: list[int] | None) -> Tensor:
-    return result if order is None else result.permute([order.index(axis) for axis in range(len(order))])
 
 
 def _neurons_innermost(alpha: Tensor, dtype: torch.dtype) -> Tensor:
@@ -175,11 +161,11 @@ def _forward(x: Tensor, alpha: Tensor, result: Tensor, grid: Grid, gamma: float,
     sizes = (view.rows, view.neurons, view.positions, grid.size)
     if alpha.dim() == 2:
         tile = view.tile(LARGEST_TILE)
-        kernel = _forward_1d_kernel
+        kernel = triton_kernels.forward_1d
         options: dict[str, Any] = {}
     else:
         tile, options = _tile_2d(grid, view)
-        kernel = _forward_2d_kernel
+        kernel = triton_kernels.forward_2d
     programs = view.tiles_along(tile) * view.tiles_across(tile)
     with torch.cuda.device_of(x):
         kernel[(programs,)](x, alpha, result, constants, *sizes, **tile, **options, **_COMPILATION)
@@ -202,7 +188,7 @@ def _backward_1d(
     blocks = view.tiles_along(tile) if partials is None else partials.shape[0]
     programs = blocks * view.tiles_across(tile)
     with torch.cuda.device_of(x):
-        _backward_1d_kernel[(programs,)](
+        triton_kernels.backward_1d[(programs,)](
             x, alpha, upstream, by_input, partials, constants, *sizes, blocks,
             elements=elements, num_warps=4, **tile, **_COMPILATION,
         )  # fmt: skip
@@ -224,7 +210,7 @@ def _backward_2d(
         if by_input is not None:
             tile, options = _tile_2d(grid, view)
             programs = view.tiles_along(tile) * view.tiles_across(tile)
-            _input_gradient_2d_kernel[(programs,)](
+            triton_kernels.input_gradient_2d[(programs,)](
                 x, alpha, upstream, by_input, constants, *sizes, **tile, **options, **_COMPILATION
             )
         if partials is not None:
@@ -234,7 +220,7 @@ def _backward_2d(
             chunk = max(1, min(elements, 4 * view.terms // (activations * elements)))
             tile = view.tile(activations)
             programs = partials.shape[0] * view.tiles_across(tile) * triton.cdiv(grid.size, chunk)
-            _coefficient_gradient_2d_kernel[(programs,)](
+            triton_kernels.coefficient_gradient_2d[(programs,)](
                 x, upstream, partials, constants, *sizes, partials.shape[0],
                 elements=elements, chunk=chunk, num_warps=4, **tile, **_COMPILATION,
             )  # fmt: skip
@@ -244,239 +230,3 @@ def _tile_2d(grid: Grid, view: _View) -> tuple[dict[str, Any], dict[str, Any]]:
     """One warp for each tile: no coefficient is then wanted by two, and nothing has to be exchanged."""
     elements = triton.next_power_of_2(grid.size)
     return view.tile(max(8, view.terms // elements)), {"elements": elements, "num_warps": 1}
-
-
-# The kernels. Their grids have one axis, because the others end at 65535 programs.
-
-
-@triton.jit
-def _place(row: tl.tensor, channel: tl.tensor, channels: tl.tensor, positions: tl.tensor) -> tl.tensor:
-    """The offset of a value in (batch, channels, positions)."""
-    return (row // positions * channels + channel) * positions + row % positions
-
-
-@triton.jit
-def _activation(x: tl.tensor, at: tl.tensor, mask: tl.tensor, constants: tl.tensor) -> tl.tensor:
-    """An activation in computing precision, moved in to where terms are zero but finite; NaN stays."""
-    value = tl.load(x + at, mask=mask, other=0.0).to(constants.dtype.element_ty)
-    limit = tl.load(constants + 2)
-    value = tl.where(value > limit, limit, value)
-    return tl.where(value < -limit, -limit, value)
-
-
-@triton.jit
-def _forward_1d_kernel(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    result: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    neurons: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(neurons, width)
-    neuron = program % across * width + tl.arange(0, width)[None, :]
-    row = program // across * height + tl.arange(0, height)[:, None]
-    inside = (row < rows) & (neuron < neurons)
-    at = _place(row, neuron, neurons, positions)
-    activation = _activation(x, at, inside, constants)
-    root = tl.load(constants)
-    total = tl.zeros((height, width), constants.dtype.element_ty)
-    coefficients = alpha + neuron
-    for i in range(size):
-        t = root * (activation - tl.load(constants + 3 + i))
-        total += tl.load(coefficients, mask=neuron < neurons, other=0.0) * tl.exp2(-t * t)
-        coefficients += neurons
-    tl.store(result + at, total.to(result.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def _backward_1d_kernel(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    upstream: tl.tensor,
-    by_input: tl.tensor,
-    partials: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    neurons: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    blocks: tl.tensor,
-    elements: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    """Both gradients from one look at each activation; what is not wanted is None."""
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(neurons, width)
-    block = program // across
-    neuron = program % across * width + tl.arange(0, width)[None, :]
-    i = tl.arange(0, elements).to(index)
-    element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
-    i = i[:, None, None]
-    coefficient_inside = (i < size) & (neuron[None] < neurons)
-    # Loaded in the shape of the tile, so that the compiler spreads both over the threads alike.
-    neuron_in_tile = neuron + tl.zeros((height, 1), index)
-    coefficient = tl.load(
-        alpha + i * neurons + neuron_in_tile[None],
-        mask=(i < size) & (neuron_in_tile[None] < neurons),
-        other=0.0,
-    )
-    root = tl.load(constants)
-    slope = tl.load(constants + 1)
-    sums = tl.zeros((elements, height, width), constants.dtype.element_ty)
-    for tile in range(block, tl.cdiv(rows, height), blocks):
-        row = tile * height + tl.arange(0, height)[:, None]
-        inside = (row < rows) & (neuron < neurons)
-        at = _place(row, neuron, neurons, positions)
-        u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
-        t = root * (_activation(x, at, inside, constants)[None] - element)
-        kernel = tl.exp2(-t * t)
-        if by_input is not None:
-            found = slope * u * tl.sum(coefficient * (t * kernel), axis=0)
-            tl.store(by_input + at, found.to(by_input.dtype.element_ty), mask=inside)
-        if partials is not None:
-            sums += u[None] * kernel
-    if partials is not None:
-        at = (block * size + i) * neurons + neuron[None]
-        tl.store(partials + at, tl.sum(sums, axis=1, keep_dims=True), mask=coefficient_inside)
-
-
-@triton.jit
-def _forward_2d_kernel(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    result: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    pairs: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    elements: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    """The first activation's kernel values are kept, the second's come one by one."""
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(pairs, width)
-    pair = program % across * width + tl.arange(0, width)[None, :]
-    row = program // across * height + tl.arange(0, height)[:, None]
-    inside = (row < rows) & (pair < pairs)
-    at = _place(row, 2 * pair, 2 * pairs, positions)
-    first = _activation(x, at, inside, constants)
-    second = _activation(x, at + positions, inside, constants)
-    i = tl.arange(0, elements).to(index)
-    element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
-    i = i[:, None, None]
-    coefficient_inside = (i < size) & (pair[None] < pairs)
-    root = tl.load(constants)
-    t_first = root * (first[None] - element)
-    kernel = tl.exp2(-t_first * t_first)
-    total = tl.zeros((height, width), constants.dtype.element_ty)
-    for j in range(size):
-        column = alpha + (i * size + j) * pairs + pair[None]
-        coefficient = tl.load(column, mask=coefficient_inside, other=0.0)
-        t_second = root * (second - tl.load(constants + 3 + j))
-        total += tl.sum(coefficient * kernel, axis=0) * tl.exp2(-t_second * t_second)
-    at = _place(row, pair, pairs, positions)
-    tl.store(result + at, total.to(result.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def _input_gradient_2d_kernel(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    upstream: tl.tensor,
-    by_input: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    pairs: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    elements: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(pairs, width)
-    pair = program % across * width + tl.arange(0, width)[None, :]
-    row = program // across * height + tl.arange(0, height)[:, None]
-    inside = (row < rows) & (pair < pairs)
-    place = _place(row, 2 * pair, 2 * pairs, positions)
-    first = _activation(x, place, inside, constants)
-    second = _activation(x, place + positions, inside, constants)
-    i = tl.arange(0, elements).to(index)
-    element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
-    i = i[:, None, None]
-    coefficient_inside = (i < size) & (pair[None] < pairs)
-    root = tl.load(constants)
-    t_first = root * (first[None] - element)
-    kernel = tl.exp2(-t_first * t_first)
-    derivative = t_first * kernel
-    by_first = tl.zeros((height, width), constants.dtype.element_ty)
-    by_second = tl.zeros((height, width), constants.dtype.element_ty)
-    for j in range(size):
-        column = alpha + (i * size + j) * pairs + pair[None]
-        coefficient = tl.load(column, mask=coefficient_inside, other=0.0)
-        t_second = root * (second - tl.load(constants + 3 + j))
-        kernel_second = tl.exp2(-t_second * t_second)
-        by_first += tl.sum(coefficient * derivative, axis=0) * kernel_second
-        by_second += tl.sum(coefficient * kernel, axis=0) * (t_second * kernel_second)
-    at = _place(row, pair, pairs, positions)
-    u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
-    u *= tl.load(constants + 1)
-    tl.store(by_input + place, (u * by_first).to(by_input.dtype.element_ty), mask=inside)
-    tl.store(by_input + place + positions, (u * by_second).to(by_input.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def _coefficient_gradient_2d_kernel(
-    x: tl.tensor,
-    upstream: tl.tensor,
-    partials: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    pairs: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    blocks: tl.tensor,
-    elements: tl.constexpr,
-    chunk: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(pairs, width)
-    block = program // across % blocks
-    pair = program % across * width + tl.arange(0, width)[None, :]
-    i = tl.arange(0, elements).to(index)
-    j = program // across // blocks * chunk + tl.arange(0, chunk)
-    element_i = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
-    element_j = tl.load(constants + 3 + j, mask=j < size, other=0.0)[:, None, None]
-    root = tl.load(constants)
-    sums = tl.zeros((elements, chunk, height, width), constants.dtype.element_ty)
-    for tile in range(block, tl.cdiv(rows, height), blocks):
-        row = tile * height + tl.arange(0, height)[:, None]
-        inside = (row < rows) & (pair < pairs)
-        at = _place(row, 2 * pair, 2 * pairs, positions)
-        t_first = root * (_activation(x, at, inside, constants)[None] - element_i)
-        t_second = root * (_activation(x, at + positions, inside, constants)[None] - element_j)
-        at = _place(row, pair, pairs, positions)
-        u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
-        sums += tl.exp2(-t_first * t_first)[:, None] * (u[None] * tl.exp2(-t_second * t_second))[None]
-    i = i[:, None, None, None]
-    j = j[None, :, None, None]
-    pair = pair[None, None]
-    at = ((block * size + i) * size + j) * pairs + pair
-    mask = (i < size) & (j < size) & (pair < pairs)
-    tl.store(partials + at, tl.sum(sums, axis=2, keep_dims=True), mask=mask)

@@ -113,20 +113,16 @@ class Kaf1d {
   template <bool kInput, bool kAlpha>
   void backward_over_neurons(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     const Array<T> beta = weigh(alpha);
-    Totals<T> totals(kAlpha ? neurons_ : 0, plan_.size, threads_);
-    parallel_for(batch_, threads_, [&](int thread, int64_t begin, int64_t end) {
-      Array<T> sums(totals.size());
-      for (int64_t from = begin; from < end; from += kSumLength) {
-        for_blocks<T>(from, std::min(end, from + kSumLength), neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
-          const int64_t own = block * kNativeWidth<T> * plan_.size;
-          const Vec<T> d = gradients<T, OwnNeurons<T>, kInput, kAlpha>(plan_, beta.data() + own, rows.get(x),
-                                                                       rows.get(upstream), sums.data() + own);
-          if (kInput) rows.put(dx, d);
-        });
-        totals.add_and_clear(thread, sums);
-      }
-    });
-    if (kAlpha) totals.unpack(dalpha, [&](int64_t k) { return plan_.weights[k]; });
+    const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
+      for_blocks<T>(begin, end, neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+        const int64_t own = block * kNativeWidth<T> * plan_.size;
+        const Vec<T> d = gradients<T, OwnNeurons<T>, kInput, kAlpha>(plan_, beta.data() + own, rows.get(x),
+                                                                     rows.get(upstream), sums + own);
+        if (kInput) rows.put(dx, d);
+      });
+    };
+    const auto weight = [&](int64_t k) { return plan_.weights[k]; };
+    sum_over_rows<T>(batch_, neurons_, plan_.size, threads_, add_rows, weight, kAlpha ? dalpha : nullptr);
   }
 
   template <bool kInput, bool kAlpha>

@@ -213,21 +213,17 @@ class Kaf2d {
   template <bool kInput, bool kAlpha>
   void backward_over_pairs(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     const Array<T> packed = by_block(alpha);
-    Totals<T> totals(kAlpha ? pairs_ : 0, terms_, threads_);
-    parallel_for(batch_, threads_, [&](int thread, int64_t begin, int64_t end) {
+    const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       Scratch scratch(plan_.size);
-      Array<T> sums(totals.size());
-      for (int64_t from = begin; from < end; from += kSumLength) {
-        for_blocks<T>(from, std::min(end, from + kSumLength), pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
-          const int64_t own = block * kNativeWidth<T> * terms_;
-          const Pair<T> d = gradients<OwnNeurons<T>, kInput, kAlpha>(
-              packed.data() + own, get_pairs(rows, x), rows.get(upstream), sums.data() + own, scratch);
-          if (kInput) put_pairs(rows, dx, d);
-        });
-        totals.add_and_clear(thread, sums);
-      }
-    });
-    if (kAlpha) totals.unpack(dalpha, [](int64_t) { return 1.0; });
+      for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+        const int64_t own = block * kNativeWidth<T> * terms_;
+        const Pair<T> d = gradients<OwnNeurons<T>, kInput, kAlpha>(packed.data() + own, get_pairs(rows, x),
+                                                                   rows.get(upstream), sums + own, scratch);
+        if (kInput) put_pairs(rows, dx, d);
+      });
+    };
+    const auto one = [](int64_t) { return T(1); };
+    sum_over_rows<T>(batch_, pairs_, terms_, threads_, add_rows, one, kAlpha ? dalpha : nullptr);
   }
 
   template <bool kInput, bool kAlpha>

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "parallel.h"
 #include "vector.h"
 
 // Memory that begins where a cache line does: a vector across two lines takes twice as long to load.
@@ -28,7 +29,7 @@ template <class T>
 using Array = std::vector<T, LineAllocator<T>>;
 
 // How many vectors of terms are added up in T before they go into doubles: bounds the rounding of long sums.
-constexpr int kSumLength = 64;
+constexpr int kSumLength = 128;
 
 // A few rows of a block of neighbouring neurons, when channels are innermost. The parts of a vector are rows, so
 // that they share their coefficients. The last ones may be missing; they count as 0 and are not stored.
@@ -170,39 +171,47 @@ Array<T> pack(const T* values, int64_t neurons, int64_t terms, const Factor& fac
   return result;
 }
 
-// Sums in doubles, packed as above, one set a thread; added up, and back to (neuron, term).
-template <class T>
-class Totals {
- public:
-  Totals(int64_t neurons, int64_t terms, int threads)
-      : neurons_(neurons),
-        terms_(terms),
-        size_((neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms),
-        values_(size_ * threads) {}
-
-  int64_t size() const { return size_; }
-
-  void add_and_clear(int thread, Array<T>& sums) {
-    double* to = values_.data() + thread * size_;
-    for (int64_t i = 0; i < size_; ++i) {
-      to[i] += sums[i];
-      sums[i] = 0;
-    }
+// Packed sums back to (neuron, term), times a factor for each term.
+template <class T, class Sum, class Factor>
+void unpack(const Array<Sum>& sums, int64_t neurons, int64_t terms, const Factor& factor, T* to) {
+  for (int64_t n = 0; n < neurons; ++n) {
+    const Sum* from = sums.data() + n / kNativeWidth<T> * kNativeWidth<T> * terms + n % kNativeWidth<T>;
+    for (int64_t k = 0; k < terms; ++k) to[n * terms + k] = static_cast<T>(from[k * kNativeWidth<T>] * factor(k));
   }
+}
 
-  template <class Factor>
-  void unpack(T* to, const Factor& factor) {
-    for (size_t i = size_; i < values_.size(); ++i) values_[i % size_] += values_[i];
-    for (int64_t n = 0; n < neurons_; ++n) {
-      const double* from = values_.data() + n / kNativeWidth<T> * kNativeWidth<T> * terms_ + n % kNativeWidth<T>;
-      for (int64_t k = 0; k < terms_; ++k) to[n * terms_ + k] = static_cast<T>(from[k * kNativeWidth<T>] * factor(k));
+// Calls body(begin, end, sums) for short ranges of rows, on several threads. What it adds to the sums, packed as
+// above, is added up over all ranges, in doubles if there are several, and handed out by `unpack`.
+template <class T, class Body, class Factor>
+void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, const Body& body, const Factor& factor,
+                   T* to) {
+  const int64_t size = to ? (neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms : 0;
+  const bool once = threads == 1 && rows <= kSumLength;
+  Array<T> only(once ? size : 0);
+  Array<double> totals(once ? 0 : size * threads);
+  parallel_for(rows, threads, [&](int thread, int64_t begin, int64_t end) {
+    if (once) {
+      body(begin, end, only.data());
+      return;
     }
+    Array<T> sums(size);
+    double* total = totals.data() + thread * size;
+    for (int64_t from = begin; from < end; from += kSumLength) {
+      body(from, std::min(end, from + kSumLength), sums.data());
+      for (int64_t i = 0; i < size; ++i) {
+        total[i] += sums[i];
+        sums[i] = 0;
+      }
+    }
+  });
+  if (!to) return;
+  if (once) {
+    unpack(only, neurons, terms, factor, to);
+    return;
   }
-
- private:
-  const int64_t neurons_, terms_, size_;
-  Array<double> values_;
-};
+  for (int64_t i = size; i < size * threads; ++i) totals[i % size] += totals[i];
+  unpack(totals, neurons, terms, factor, to);
+}
 
 // Adds up the lanes as well.
 template <class T>

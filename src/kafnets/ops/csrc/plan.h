@@ -51,7 +51,7 @@ struct Plan {
   int size;
   T slope, limit;            // x = slope * (s - c) is 2 a z; beyond limit nothing is left
   T to_z;                    // z = to_z * x
-  T quarter, quarter_rest;   // a z^2 = x^2 / (4 a), in two parts
+  T quarter, quarter_rest;   // -a z^2 = -x^2 / (4 a), the factor in two parts
   std::vector<Segment<T>> segments;
   std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
   std::vector<T> places;     // m, by element
@@ -64,8 +64,8 @@ struct Plan {
     slope = static_cast<T>(2 * d.gamma * spacing);
     limit = static_cast<T>(2 * root * Range<T>::kReach);
     to_z = static_cast<T>(1 / (2 * a));
-    quarter = static_cast<T>(1 / (4 * a));
-    quarter_rest = static_cast<T>(1 / (4 * a) - quarter);
+    quarter = static_cast<T>(-1 / (4 * a));
+    quarter_rest = static_cast<T>(-1 / (4 * a) - quarter);
     // Powers of a rounded ratio lose a rounding a place. Where the kernel is wide, far places count as much as
     // near ones, so segments stay short.
     const Wide longest = a < Wide(1) / 12 ? 6 : 13;

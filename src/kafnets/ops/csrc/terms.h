@@ -26,7 +26,7 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec
   const Vec<T> quarter = splat<T>(plan.quarter), square = x * x, exponent = square * quarter;
   const Vec<T> rest = fma(square, quarter, -exponent) +
                       mul_add(fma(x, x, -square), quarter, square * plan.quarter_rest);
-  const Vec<T> envelope = zero_where(outside, exp_corrected<Range<T>::kBias>(-exponent, -rest));
+  const Vec<T> envelope = zero_where(outside, exp_corrected<Range<T>::kBias>(exponent, rest));
   if (segment.below + segment.above == 0) {
     result.up = result.down = Vec<T>{};
     result.envelope = envelope;
