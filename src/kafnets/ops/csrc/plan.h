@@ -53,6 +53,7 @@ struct Plan {
   T to_z;                    // z = to_z * x
   T quarter, quarter_rest;   // -a z^2 = -x^2 / (4 a), the factor in two parts
   std::vector<Segment<T>> segments;
+  bool skips;                // whether to look for segments that no lane of a vector is near: with many, it pays
   std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
   std::vector<T> places;     // m, by element
 
@@ -83,5 +84,6 @@ struct Plan {
         places.push_back(static_cast<T>(k - centre));
       }
     }
+    skips = segments.size() > 4;
   }
 };

@@ -19,7 +19,7 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec
   const Vec<T> wanted = ((s - segment.centre) - segment.centre_rest) * plan.slope;
   const Vec<T> x = greater(splat<T>(-plan.limit), lesser(splat<T>(plan.limit), wanted));
   const Mask<T> outside = differing(x, wanted);
-  result.vanished = plan.segments.size() > 1 && all(outside);
+  result.vanished = plan.skips && all(outside);
   if (result.vanished) return result;
   result.z = x * plan.to_z;
   // a z^2 = x^2 / (4 a) reaches 110, where one rounding would cost 110 of the result's: keep what is lost.
