@@ -28,7 +28,7 @@ def bench(
 
     Example: kafnets bench --quick --output /tmp/bench
 
-    Leave the machine alone meanwhile: about ten minutes, one with --quick.
+    Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
     from kafnets.benchmark import report, run
 
