@@ -117,7 +117,7 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
         return "composite"
     if torch.compiler.is_compiling():
         # What has no fused kernel, the compiler fuses. An exported program should run without this package.
-        opaque = fusable and _has_kernels(input) and not torch.compiler.is_exporting()
+        opaque = fusable and _kernels_for(input) is not None and not torch.compiler.is_exporting()
         return "operator" if opaque and asked_for != "portable" else "composite"
     if (
         # Subclasses have ideas of their own, and meta tensors no values.
@@ -132,7 +132,7 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
     ):
         return "composite"
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
-        return "operator" if fusable and _has_kernels(input) else "composite"
+        return "operator" if fusable and _kernels_for(input) is not None else "composite"
     if asked_for == "auto":
         return _fastest(input) if fusable else "portable"
     if asked_for == "portable":
@@ -146,19 +146,17 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
 
 
 def _fastest(input: Tensor) -> str:
-    if input.is_cpu:
-        if cpu.kernels is not None:
-            return "cpu"
+    kernels = _kernels_for(input)
+    if kernels is None and input.is_cpu:
         backends.warn_once_without_native_kernels()
-    elif input.is_cuda and backends.triton_obstacle() is None:
-        return "triton"
-    return "portable"
+    return kernels or "portable"
 
 
-def _has_kernels(input: Tensor) -> bool:
+def _kernels_for(input: Tensor) -> str | None:
+    """The fused kernels that its device has."""
     if input.is_cpu:
-        return cpu.kernels is not None
-    return input.is_cuda and backends.triton_obstacle() is None
+        return "cpu" if cpu.kernels is not None else None
+    return "triton" if input.is_cuda and backends.triton_obstacle() is None else None
 
 
 def _runner(how: str) -> fused.Runner:
