@@ -11,9 +11,8 @@
 template <class T, class Neurons>
 KAF_INLINE Vec<T> value(const Plan<T>& plan, const T* beta, Vec<T> s) {
   Vec<T> result = {};
-  for (const Segment<T>& segment : plan.segments) {
-    const Terms<T> t = terms_of(plan, segment, s);
-    if (t.vanished) continue;
+  for_segments<1>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    if (t.vanished) return;
     const T* from = beta + segment.begin * Neurons::kStride;
     int top = segment.below + segment.above;
     Vec<T> above = {}, below = {};
@@ -23,7 +22,7 @@ KAF_INLINE Vec<T> value(const Plan<T>& plan, const T* beta, Vec<T> s) {
       below = mul_add(below, t.down, Neurons::at(from, k));
     }
     result = mul_add(mul_add(below, t.down, above), t.envelope, result);
-  }
+  });
   return result;
 }
 
@@ -32,9 +31,8 @@ KAF_INLINE Vec<T> value(const Plan<T>& plan, const T* beta, Vec<T> s) {
 template <class T, class Neurons, bool kInput, bool kAlpha>
 KAF_INLINE Vec<T> gradients(const Plan<T>& plan, const T* beta, Vec<T> s, Vec<T> upstream, T* sums) {
   Vec<T> above_result = {}, below_result = {};
-  for (const Segment<T>& segment : plan.segments) {
-    const Terms<T> t = terms_of(plan, segment, s);
-    if (t.vanished) continue;
+  for_segments<4>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    if (t.vanished) return;
     auto add = [&](int k, Vec<T> term, Vec<T>& result) {
       if (kInput) result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
       if (kAlpha) add_to<T>(sums + k * kNativeWidth<T>, term);
@@ -47,7 +45,7 @@ KAF_INLINE Vec<T> gradients(const Plan<T>& plan, const T* beta, Vec<T> s, Vec<T>
       add(centre - m, below = below * t.down, below_result);
     }
     if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
-  }
+  });
   return (above_result + below_result) * plan.slope;
 }
 

@@ -10,8 +10,7 @@
 // Kernel values (element, lane) at s and, if wanted, their derivatives without the factor 2 a / spacing.
 template <class T, bool kSlopes>
 KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
-  for (const Segment<T>& segment : plan.segments) {
-    const Terms<T> t = terms_of(plan, segment, s);
+  for_segments<1>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
     const int centre = segment.begin + segment.below, end = centre + segment.above + 1;
     auto put = [&](int k, Vec<T> term) {
       const Vec<T> kernel = term * plan.weights[k];
@@ -23,14 +22,14 @@ KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slope
         store<T>(values + k * kWidth<T>, Vec<T>{});
         if (kSlopes) store<T>(slopes + k * kWidth<T>, Vec<T>{});
       }
-      continue;
+      return;
     }
     Vec<T> term = t.envelope;
     put(centre, term);
     for (int k = centre + 1; k < end; ++k) put(k, term = term * t.up);
     term = t.envelope;
     for (int k = centre - 1; k >= segment.begin; --k) put(k, term = term * t.down);
-  }
+  });
 }
 
 template <class T>

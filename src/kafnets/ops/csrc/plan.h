@@ -44,6 +44,8 @@ template <class T>
 struct Segment {
   int begin, below, above;  // elements begin ... begin + below + above, the centre being begin + below
   T centre, centre_rest;    // its place, in two parts
+  T shift;                  // 2 a M, for M places from the middle segment's centre
+  T up, up_rest, down, down_rest;  // exp(-2 a M) and exp(2 a M), with the relative errors of all these roundings
 };
 
 template <class T>
@@ -53,6 +55,8 @@ struct Plan {
   T to_z;                    // z = to_z * x
   T quarter, quarter_rest;   // -a z^2 = -x^2 / (4 a), the factor in two parts
   std::vector<Segment<T>> segments;
+  T limit_of_all;            // beyond that from the middle segment's centre, no segment has anything left
+  bool shares;               // whether the segments' ratios are found from that of the middle one
   bool skips;                // whether to look for segments that no lane of a vector is near: with many, it pays
   std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
   std::vector<T> places;     // m, by element
@@ -73,12 +77,23 @@ struct Plan {
     const bool overflows = 2 * root * Range<T>::kReach > Range<T>::kLargestExponent;  // exp(2 a z) itself
     const int half = overflows ? 0 : static_cast<int>(std::min<Wide>(Range<T>::kExtent / root, longest));
     const int count = (size + 2 * half) / (2 * half + 1);
+    const auto begin_of = [&](int i) { return size * i / count; };
+    const auto centre_of = [&](int i) { return begin_of(i) + (begin_of(i + 1) - begin_of(i)) / 2; };
+    const int middle = centre_of(count / 2);
+    const Wide largest_shift = a * (size + 2);
+    limit_of_all = limit + static_cast<T>(largest_shift);
+    shares = count > 1 && limit_of_all + largest_shift < Range<T>::kLargestExponent;
     for (int i = 0; i < count; ++i) {
-      const int begin = size * i / count, end = size * (i + 1) / count;
-      const int below = (end - begin) / 2, centre = begin + below;
+      const int begin = begin_of(i), end = begin_of(i + 1), centre = centre_of(i), below = centre - begin;
       const Wide place = d.first + centre * spacing;
       const T rounded = static_cast<T>(place);
-      segments.push_back({begin, below, end - centre - 1, rounded, static_cast<T>(place - rounded)});
+      const Wide shift = 2 * a * (centre - middle), up = std::exp(-shift), down = std::exp(shift);
+      const T shift_rounded = static_cast<T>(shift), up_rounded = static_cast<T>(up),
+              down_rounded = static_cast<T>(down);
+      const Wide shift_rest = shift - shift_rounded;
+      segments.push_back({begin, below, end - centre - 1, rounded, static_cast<T>(place - rounded), shift_rounded,
+                          up_rounded, static_cast<T>(up / up_rounded - 1 + shift_rest), down_rounded,
+                          static_cast<T>(down / down_rounded - 1 - shift_rest)});
       for (int k = begin; k < end; ++k) {
         weights.push_back(static_cast<T>(std::ldexp(std::exp(-a * (k - centre) * (k - centre)), -Range<T>::kBias)));
         places.push_back(static_cast<T>(k - centre));

@@ -12,12 +12,53 @@ struct Terms {
   bool vanished;    // in all lanes
 };
 
+// 2 a z, counted from the segment's centre. The difference first: near the centre it is exact, however far from 0
+// the two are.
 template <class T>
-KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
+KAF_INLINE Vec<T> exponent_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
+  return ((s - segment.centre) - segment.centre_rest) * plan.slope;
+}
+
+template <class T>
+KAF_INLINE Vec<T> clamp(Vec<T> v, T low, T high) {
+  return greater(splat<T>(low), lesser(splat<T>(high), v));
+}
+
+// The ratio of neighbouring terms as the middle segment sees it; the others' follow by one multiplication.
+template <class T>
+struct Shared {
+  Vec<T> x;
+  ExpPair<T> ratio;
+};
+
+template <class T>
+KAF_INLINE Shared<T> shared_by_segments(const Plan<T>& plan, Vec<T> s) {
+  const Vec<T> wanted = exponent_of(plan, plan.segments[plan.segments.size() / 2], s);
+  const Vec<T> x = clamp(wanted, -plan.limit_of_all, plan.limit_of_all);
+  return {x, exp_pair(x)};
+}
+
+// exp_pair(x). Outside the segment's reach the ratio does not matter, as long as its powers are finite.
+template <class T>
+KAF_INLINE ExpPair<T> ratio_of(const Segment<T>& segment, const Shared<T>& shared, Vec<T> x, Mask<T> outside) {
+  const Vec<T> up_factor = splat<T>(segment.up), down_factor = splat<T>(segment.down);
+  // Far from the middle its exponent has lost digits that x still has.
+  const Vec<T> lost = x - (shared.x - segment.shift);
+  ExpPair<T> result;
+  result.up = zero_where(outside, shared.ratio.up * up_factor);
+  result.down = zero_where(outside, shared.ratio.down * down_factor);
+  result.up_rest = mul_add(fma(shared.ratio.up, up_factor, -result.up), result.down,
+                           (shared.ratio.up_rest + segment.up_rest) + lost);
+  result.down_rest = mul_add(fma(shared.ratio.down, down_factor, -result.down), result.up,
+                             (shared.ratio.down_rest + segment.down_rest) - lost);
+  return result;
+}
+
+// With `shared`, or without where it is null.
+template <class T>
+KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, const Shared<T>* shared, Vec<T> s) {
   Terms<T> result;
-  // The difference first: near the centre it is exact, however far from 0 the two are.
-  const Vec<T> wanted = ((s - segment.centre) - segment.centre_rest) * plan.slope;
-  const Vec<T> x = greater(splat<T>(-plan.limit), lesser(splat<T>(plan.limit), wanted));
+  const Vec<T> wanted = exponent_of(plan, segment, s), x = clamp(wanted, -plan.limit, plan.limit);
   const Mask<T> outside = differing(x, wanted);
   result.vanished = plan.skips && all(outside);
   if (result.vanished) return result;
@@ -34,11 +75,29 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, Vec
   }
   // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or
   // nearest: with that many roundings made up for in the envelope, the others are wrong by the difference.
-  const ExpPair<T> ratio = exp_pair(x);
+  const ExpPair<T> ratio = shared ? ratio_of(segment, *shared, x, outside) : exp_pair(x);
   result.up = ratio.up;
   result.down = ratio.down;
-  const Vec<T> nearest = greater(splat<T>(T(-segment.below)), lesser(splat<T>(T(segment.above)), result.z));
+  const Vec<T> nearest = clamp(result.z, T(-segment.below), T(segment.above));
   const Vec<T> rounding = by_sign(x, ratio.up_rest, -ratio.down_rest);
   result.envelope = mul_add(envelope * nearest, rounding, envelope);
   return result;
+}
+
+// Calls use(segment, its terms) for all segments. The terms come from a long chain of operations, each waiting for
+// the one before; where use() is long as well, those of several segments had better be found before any is used.
+template <int kAtOnce, class T, class Use>
+KAF_INLINE void for_segments(const Plan<T>& plan, Vec<T> s, const Use& use) {
+  if (!plan.shares) {
+    for (const Segment<T>& segment : plan.segments) use(segment, terms_of<T>(plan, segment, nullptr, s));
+    return;
+  }
+  const Shared<T> shared = shared_by_segments(plan, s);
+  const int count = static_cast<int>(plan.segments.size());
+  for (int begin = 0; begin < count; begin += kAtOnce) {
+    const int end = std::min(count, begin + kAtOnce);
+    Terms<T> terms[kAtOnce];
+    for (int i = begin; i < end; ++i) terms[i - begin] = terms_of(plan, plan.segments[i], &shared, s);
+    for (int i = begin; i < end; ++i) use(plan.segments[i], terms[i - begin]);
+  }
 }
