@@ -6,8 +6,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kafnets.benchmark.run import ROWS_A_BATCH, SIZES
-
 
 def print_result(result: dict[str, Any], console: Console) -> None:
     """Tables of times relative to PReLU, of the bars, and where they come from."""
@@ -44,44 +42,60 @@ def _times(title: str, timings: dict[str, Any], unit: str) -> Table:
     return table
 
 
+STYLES = {
+    "composite": "s--",
+    "portable": "v-.",
+    "2D-KAF, D=10, fused": "^-",
+    "fused": "o-",
+    "nn.PReLU": "s:",
+    "nn.ELU": "d:",
+}
+
+
 def draw(result: dict[str, Any], path: Path) -> None:
-    """Time and memory against the dictionary's size, and time against the batch."""
+    """Time and memory against the dictionary's size and against the batch."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (by_size, by_batch, by_memory) = plt.subplots(1, 3, figsize=(15, 4.6), layout="constrained")
-    timings = result["by dictionary size"]
-    for kind, style in (("composite", "s--"), ("fused", "o-")):
-        sizes = [size for size in SIZES if f"{kind} {size}" in timings]
-        by_size.loglog(
-            sizes, [timings[f"{kind} {size}"]["median"] for size in sizes], style, label=f"KAF, {kind}"
-        )
-    by_size.axhline(timings["nn.PReLU"]["median"], color="0.5", linestyle=":", label="nn.PReLU")
-    by_size.set(
-        title=f"time, {timings['shape']}", xlabel="dictionary size D", ylabel="forward + backward [ms]"
-    )
-    timings = result["by batch"]
-    for name, style in (
-        ("2D-KAF, D=10, fused", "^-"),
-        ("nn.PReLU", "s:"),
-        ("KAF, D=20, fused", "o-"),
-        ("nn.ELU", "d:"),
-    ):
-        medians = [timings[f"{name} {batch}"]["median"] for batch in ROWS_A_BATCH]
-        by_batch.loglog(ROWS_A_BATCH, medians, style, label=name)
-    by_batch.set(title="time, 300 neurons", xlabel="batch", ylabel="forward + backward [ms]")
-    for axes in (by_size, by_batch):
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+    figure, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")
+    (time_by_size, time_by_batch), (memory_by_size, memory_by_batch) = axes
+    by_size = result["by dictionary size"]
+    _lines(time_by_size, _series(by_size))
+    time_by_size.axhline(by_size["nn.PReLU"]["median"], color="0.5", linestyle=":", label="nn.PReLU")
+    time_by_size.set_title(f"time, {by_size['shape']}")
+    _lines(time_by_batch, _series(result["by batch"]))
+    time_by_batch.set_title("time, (batch, 300)")
     if "memory" in result:
-        used = result["memory"]["megabytes"]
-        names = sorted(used, key=used.get)
-        bars = by_memory.barh(names, [used[name] for name in names], color="0.6")
-        by_memory.bar_label(bars, fmt="%.0f", padding=3)
-        by_memory.set(title=f"memory, {result['memory']['shape']}", xlabel="peak rise [MB]", xscale="log")
-        by_memory.margins(x=0.2)
+        used = result["memory"]
+        _lines(memory_by_size, used["by dictionary size"])
+        memory_by_size.set_title(f"memory, {used['by dictionary size shape']}")
+        _lines(memory_by_batch, used["by batch"])
+        memory_by_batch.set_title("memory, (batch, 1024)")
     else:
-        by_memory.set_axis_off()
+        for empty in axes[1]:
+            empty.text(0.5, 0.5, "memory can be measured on Linux only", ha="center")
+    for row, quantity in zip(axes, ("forward + backward [ms]", "peak rise [MB]"), strict=True):
+        for cell, across in zip(row, ("dictionary size D", "batch"), strict=True):
+            cell.set(xlabel=across, ylabel=quantity)
+            cell.grid(alpha=0.3)
+            if cell.lines:
+                cell.legend(fontsize="small")
     figure.savefig(path, dpi=110)
+
+
+def _series(timings: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Medians as {name: {size: ms}}, from entries called "name size"."""
+    found: dict[str, dict[str, float]] = {}
+    for entry, timing in timings.items():
+        name, _, size = entry.rpartition(" ")
+        if size.isdigit():
+            found.setdefault(name, {})[size] = timing["median"]
+    return found
+
+
+def _lines(axes: Any, series: dict[str, dict[str, float]]) -> None:
+    for name, points in series.items():
+        style = next(style for end, style in STYLES.items() if name.endswith(end))
+        axes.loglog([int(size) for size in points], list(points.values()), style, label=name)
