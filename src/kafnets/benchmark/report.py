@@ -99,3 +99,6 @@ def _lines(axes: Any, series: dict[str, dict[str, float]]) -> None:
     for name, points in series.items():
         style = next(style for end, style in STYLES.items() if name.endswith(end))
         axes.loglog([int(size) for size in points], list(points.values()), style, label=name)
+    sizes = sorted({int(size) for points in series.values() for size in points})
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.set_xticks([], minor=True)
