@@ -9,7 +9,19 @@ import kafnets
 
 PACKAGE = Path(kafnets.__file__).parent
 # From the ground up: a module may import from its own room and from those before it.
-ROOMS = ["reference", "kernels", "ops", "nn", "data", "benchmark", "cli"]
+ROOMS = [
+    "reference",
+    "kernels",
+    "ops",
+    "registry",
+    "nn",
+    "zoo",
+    "networks",
+    "listing",
+    "data",
+    "benchmark",
+    "cli",
+]
 
 
 def room_of(module: str) -> str | None:

@@ -8,6 +8,8 @@ from typing import Annotated
 try:
     import typer
     from rich.console import Console
+
+    from kafnets.listing import activation_table
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the kafnets command needs {error.name}: pip install 'kafnets[cli]'")
 
@@ -44,6 +46,30 @@ def bench(
     (output / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     report.draw(result, output / "result.png")
     console.print(f"stored in {output / 'result.json'} and {output / 'result.png'}")
+
+
+@app.command("list")
+def list_activations(
+    family: Annotated[str | None, typer.Option(help="One family only, such as splines.")] = None,
+) -> None:
+    """Every activation by name: what it is, what it learns, and how it behaves.
+
+    Example: kafnets list --family parametric
+
+    "params" are learned parameters a neuron, in terms of the options. "local" tells whether a parameter acts
+    on a part of the line; "decay" whether weight decay may act on it ("own": a penalty of its own does). A
+    wide terminal shows options and sources as well.
+    """
+    import kafnets
+    from kafnets.registry import facts_of
+
+    found = kafnets.names(family)
+    if not found:
+        families = dict.fromkeys(facts_of(name).family for name in kafnets.names())
+        typer.echo(f"no family is called {family!r}: give one of {', '.join(families)}", err=True)
+        raise typer.Exit(2)
+    console = Console()
+    console.print(activation_table(found, console.width))
 
 
 def main() -> None:

@@ -10,13 +10,15 @@ from torch import Tensor, nn
 
 from kafnets import ops, reference
 from kafnets.kernels import Gamma, Gaussian, Kernel
+from kafnets.nn.activation import Activation, check_whole
 from kafnets.nn.initializers import Basis, Initializer, Normal, Ridge, fill_by_neuron_
 from kafnets.nn.presets import Preset, find_preset
+from kafnets.registry import Facts, register
 
 Init = Initializer | str | Sequence[Initializer | str] | None
 
 
-class _Expansion(nn.Module):
+class _Expansion(Activation):
     """What the expansions share: dictionary, kernel and bandwidth, coefficients, checks."""
 
     mixing_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
@@ -41,12 +43,10 @@ class _Expansion(nn.Module):
         device: torch.device | str | None,
         dtype: torch.dtype | None,
     ) -> None:
-        super().__init__()
+        super().__init__(num_features, dim)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"dtype must be a floating-point type, got {dtype}")
         chosen = find_preset(preset)
-        self.num_features = num_features
-        self.dim = dim
         self.kernel = Gaussian() if kernel is None else kernel
         self.init = _resolve_init(init, chosen, neurons)
         self._dimensions = dimensions
@@ -89,20 +89,6 @@ class _Expansion(nn.Module):
         assert self.log_gamma is not None
         dtype = torch.promote_types(self.log_gamma.dtype, torch.float32)
         return self.log_gamma.to(dtype).exp()
-
-    def _check_input(self, input: Tensor) -> None:
-        dim, shape = self.dim, input.shape
-        if -len(shape) <= dim < len(shape):
-            if shape[dim] == self.num_features:
-                return
-            raise ValueError(
-                f"{type(self).__name__} was built for num_features={self.num_features} along "
-                f"dim={dim}, but the input of shape {tuple(shape)} has {shape[dim]} there"
-            )
-        raise ValueError(
-            f"{type(self).__name__} has its channels along dim={dim}, but the input has shape "
-            f"{tuple(shape)}: give an input with that axis, or another dim"
-        )
 
     def _resolve_gamma(self, preset: Preset) -> float | None:
         if not isinstance(self.kernel, Gaussian):
@@ -160,6 +146,7 @@ class _Expansion(nn.Module):
         )
 
 
+@register("kaf")
 class KAF(_Expansion):
     r"""Kernel activation function: each channel learns its own :math:`g(s) = \sum_i \alpha_i \kappa(s, d_i)`.
 
@@ -192,6 +179,18 @@ class KAF(_Expansion):
         log_gamma: the logarithm of a learned bandwidth, ``()`` or ``(num_features,)``, else None.
     """
 
+    facts = Facts(
+        family="expansions",
+        source="Scardapane et al., 2017",
+        formula="Σ_i α_i κ(s, d_i)",
+        parameters="dictionary_size",
+        smooth=True,
+        local="yes",
+        regularization="yes",
+        plottable=True,
+        hyperparameter="dictionary_size",
+    )
+
     def __init__(
         self,
         num_features: int,
@@ -207,7 +206,7 @@ class KAF(_Expansion):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        _check_positive(num_features)
+        check_whole("num_features", num_features)
         super().__init__(
             num_features,
             neurons=num_features,
@@ -238,6 +237,7 @@ class KAF(_Expansion):
         )
 
 
+@register("kaf2d")
 class KAF2D(_Expansion):
     r"""Two-dimensional KAF: each pair of neighbouring channels becomes one learned function of both.
 
@@ -251,6 +251,18 @@ class KAF2D(_Expansion):
     ``alpha`` is ``(num_features // 2, dictionary_size, dictionary_size)``. The rule of thumb for the
     bandwidth is multiplied by :math:`\sqrt 2`. Kernels without a two-dimensional form are refused.
     """
+
+    facts = Facts(
+        family="expansions",
+        source="Scardapane et al., 2017",
+        formula="Σ_ij α_ij κ((s, t), (d_i, d_j))",
+        parameters="dictionary_size**2 / 2",
+        smooth=True,
+        local="yes",
+        regularization="yes",
+        plottable=True,
+        hyperparameter="dictionary_size",
+    )
 
     def __init__(
         self,
@@ -267,7 +279,7 @@ class KAF2D(_Expansion):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        _check_positive(num_features)
+        check_whole("num_features", num_features)
         if num_features % 2:
             raise ValueError(
                 f"num_features must be even, since a 2D-KAF pairs neighbouring channels, got {num_features}"
@@ -293,6 +305,11 @@ class KAF2D(_Expansion):
             dtype=dtype,
         )
 
+    @property
+    def out_features(self) -> int:
+        """Half the number of channels."""
+        return self.num_features // 2
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input(input)
         return ops.kaf2d(
@@ -305,11 +322,6 @@ class KAF2D(_Expansion):
             grid=self._grid,
             fusable=self._fusable,
         )
-
-
-def _check_positive(num_features: int) -> None:
-    if not isinstance(num_features, int) or num_features < 1:
-        raise ValueError(f"num_features must be a whole number from 1, got {num_features!r}")
 
 
 def _resolve_dictionary(

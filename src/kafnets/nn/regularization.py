@@ -42,6 +42,20 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     return torch.zeros(()) if total is None else total
 
 
+def distance_from_start(model: nn.Module) -> Tensor:
+    """How far activations that must not decay have moved from their start, as one number to add to a loss.
+
+    The sum of ``distance_from_start()`` over all modules that have it, which are the spline activations.
+    Shared modules count once; 0 for a model without any.
+    """
+    total: Tensor | None = None
+    for module in model.modules():
+        if callable(distance := getattr(module, "distance_from_start", None)):
+            term = distance()
+            total = term if total is None else total + term.to(total.device)
+    return torch.zeros(()) if total is None else total
+
+
 def param_groups(
     model: nn.Module,
     *,

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
-from torch.autograd import forward_ad
+from torch import Tensor
 
 from kafnets.kernels import Gamma, Gaussian, Kernel
 from kafnets.ops import backends, composite, cpu, fused, library, portable
 from kafnets.ops.grid import Grid
 from kafnets.ops.layout import along_dim
+from kafnets.ops.transforms import needs_plain_formula
 
 
 def kaf(
@@ -119,17 +119,7 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
         # What has no fused kernel, the compiler fuses. An exported program should run without this package.
         opaque = fusable and _kernels_for(input) is not None and not torch.compiler.is_exporting()
         return "operator" if opaque and asked_for != "portable" else "composite"
-    if (
-        # Subclasses have ideas of their own, and meta tensors no values.
-        (type(input) is not Tensor and type(input) is not nn.Parameter)
-        or (type(alpha) is not nn.Parameter and type(alpha) is not Tensor)
-        or input.is_meta
-        # torch.func, forward-mode differentiation and tracing would not see through the fused kernels, and
-        # some would then be silently wrong.
-        or torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0
-        or torch._C._get_tracing_state() is not None
-    ):
+    if needs_plain_formula(input, alpha):
         return "composite"
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
         return "operator" if fusable and _kernels_for(input) is not None else "composite"

@@ -4,6 +4,7 @@ Nothing here is fast. The tests compare everything that is fast, gradients inclu
 functions. The channel axis is always the last one.
 """
 
+from kafnets.reference import activations as activations
 from kafnets.reference.dictionaries import (
     bandwidth_rule_of_thumb as bandwidth_rule_of_thumb,
 )

@@ -1,0 +1,148 @@
+"""The one registry of activations: every name stands for a class, and the class tells its facts."""
+
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from torch import nn
+
+Factory = Callable[..., nn.Module]
+"""Makes an activation from the number of features, and options by keyword."""
+
+F = TypeVar("F", bound=Factory)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What Table 1 of the paper tells of an activation. Declared on its class as ``facts``, checked by tests.
+
+    Args:
+        family: the page of the documentation it is on.
+        source: who proposed it.
+        formula: in one line of plain text.
+        parameters: parameters a neuron, an expression in the module's attributes such as ``"2 * segments"``;
+            a neuron is one feature that comes in, or for a layer with its own linear map one that goes out.
+        smooth: whether its derivative is continuous, at its default options.
+        local: whether a parameter acts on a small part of the line ("yes"), a half ("partially"), or all of
+            it ("no"). None where there is none.
+        regularization: "yes"; "l2" if no other penalty; "own" if a penalty of its own takes the place of
+            weight decay; "no" if its parameters must not decay. None where there is none.
+        plottable: whether its neurons are functions of one input, or two.
+        hyperparameter: the option that sets its flexibility.
+        owns_linear: whether it is a layer that holds its linear map, and so takes ``in_features`` as well.
+        alpha_dropout: whether dropout next to it should be ``nn.AlphaDropout``.
+    """
+
+    family: str
+    source: str = ""
+    formula: str = ""
+    parameters: str = "0"
+    smooth: bool | None = None
+    local: Literal["yes", "partially", "no"] | None = None
+    regularization: Literal["yes", "l2", "own", "no"] | None = None
+    plottable: bool = False
+    hyperparameter: str | None = None
+    owns_linear: bool = False
+    alpha_dropout: bool = False
+
+
+_UNDECLARED = Facts(family="other", parameters="?")
+_COMMON = {"self", "num_features", "in_features", "linear", "dim", "generator", "device", "dtype"}
+_registered: dict[str, Factory] = {}
+
+
+def register(name: str) -> Callable[[F], F]:
+    """Give an activation of your own a name, which everything in this package then takes.
+
+    Decorate a class, or a function that makes a module, whose first argument is the number of features::
+
+        @kafnets.register("sine")
+        class Sine(nn.Module):
+            def __init__(self, num_features):
+                super().__init__()
+
+            def forward(self, s):
+                return torch.sin(s)
+
+    If it also takes ``dim`` (the channel axis) or ``generator``, builders hand them over. Declare
+    ``facts`` on it to fill its row of ``kafnets list``; give its modules ``out_features`` if they change
+    the number of features.
+    """
+    if not name.isidentifier() or name != name.lower():
+        raise ValueError(f"name must be lower-case letters, digits and underscores, got {name!r}")
+
+    def enter(factory: F) -> F:
+        if not callable(factory):
+            raise TypeError(f"{name!r} must stand for a class or a function, got {factory!r}")
+        known = _registered.get(name)
+        if known is not None and _origin(known) != _origin(factory):
+            raise ValueError(f"the name {name!r} is taken by {_origin(known)}: choose another")
+        _registered[name] = factory
+        return factory
+
+    return enter
+
+
+def names(family: str | None = None) -> list[str]:
+    """All names, or those of one family, in the order of registration."""
+    return [name for name in _registered if family in (None, facts_of(name).family)]
+
+
+def find(name: str) -> Factory:
+    """What a name stands for."""
+    if name not in _registered:
+        near = difflib.get_close_matches(name, _registered, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ValueError(f"no activation is called {name!r}: {hint}kafnets.names() gives all names")
+    return _registered[name]
+
+
+def facts_of(name: str) -> Facts:
+    """What its class declares; nothing, for one that declares nothing."""
+    facts: Facts = getattr(find(name), "facts", _UNDECLARED)
+    return facts
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Its own options, beyond those that most activations take, with their defaults."""
+    parameters = inspect.signature(find(name)).parameters.values()
+    return {
+        each.name: None if each.default is each.empty else each.default
+        for each in parameters
+        if each.name not in _COMMON and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    }
+
+
+def create(name: str, num_features: int, **options: Any) -> nn.Module:
+    """An activation by name.
+
+    Args:
+        name: one of :func:`names`.
+        num_features: N, the number of channels it is given. For a layer with its own linear map (maxout
+            and its kin) the number it gives, and ``in_features`` the number it is given.
+        options: as its class takes them: ``create("apl", 300, segments=5, dim=-1)``.
+    """
+    factory = find(name)
+    signature = inspect.signature(factory)
+    try:
+        signature.bind(num_features=num_features, **options)
+    except TypeError as error:
+        own = ", ".join(key for key in signature.parameters if key not in ("self", "num_features"))
+        raise TypeError(f"{name}: {error}. It takes {own or 'no options'}") from None
+    return factory(num_features=num_features, **options)
+
+
+def accepted(factory: Factory, **options: Any) -> dict[str, Any]:
+    """Those of the options that a factory takes, for callers that would hand over more than it may want."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except ValueError:  # some built-in callables have no signature
+        return {}
+    return {key: value for key, value in options.items() if key in parameters}
+
+
+def _origin(factory: Factory) -> str:
+    module = getattr(factory, "__module__", "")
+    return f"{module}.{getattr(factory, '__qualname__', type(factory).__qualname__)}"

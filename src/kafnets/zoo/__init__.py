@@ -1,0 +1,30 @@
+"""The paper's rivals, one family a file. Importing registers them all."""
+
+from kafnets.zoo.fixed import ELU as ELU
+from kafnets.zoo.fixed import SELU as SELU
+from kafnets.zoo.fixed import LeakyReLU as LeakyReLU
+from kafnets.zoo.fixed import ReLU as ReLU
+from kafnets.zoo.fixed import Sigmoid as Sigmoid
+from kafnets.zoo.fixed import Softplus as Softplus
+from kafnets.zoo.fixed import Swish as Swish
+from kafnets.zoo.fixed import Tanh as Tanh
+from kafnets.zoo.maxout import LpMaxout as LpMaxout
+from kafnets.zoo.maxout import LpUnit as LpUnit
+from kafnets.zoo.maxout import Maxout as Maxout
+from kafnets.zoo.maxout import SoftMaxout as SoftMaxout
+from kafnets.zoo.parametric import PELU as PELU
+from kafnets.zoo.parametric import BetaSwish as BetaSwish
+from kafnets.zoo.parametric import GeneralizedTanh as GeneralizedTanh
+from kafnets.zoo.parametric import PReLU as PReLU
+from kafnets.zoo.parametric import SReLU as SReLU
+from kafnets.zoo.piecewise import APL as APL
+from kafnets.zoo.polynomials import PAF as PAF
+from kafnets.zoo.polynomials import Hermite as Hermite
+from kafnets.zoo.splines import SAF as SAF
+from kafnets.zoo.stochastic import NoisyHardSigmoid as NoisyHardSigmoid
+from kafnets.zoo.stochastic import NoisyHardTanh as NoisyHardTanh
+from kafnets.zoo.stochastic import RReLU as RReLU
+from kafnets.zoo.vector_valued import CReLU as CReLU
+from kafnets.zoo.vector_valued import MultiBias as MultiBias
+from kafnets.zoo.vector_valued import NetworkInNetwork as NetworkInNetwork
+from kafnets.zoo.vector_valued import OrderStatistic as OrderStatistic

@@ -1,0 +1,208 @@
+"""Layers in which a neuron is a function of several linear maps of its own.
+
+Each holds its linear map. ``nn.Linear`` is the default; for convolutions give a function of the numbers of
+channels, ``linear=functools.partial(nn.Conv2d, kernel_size=5, padding=2)``.
+"""
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kafnets.nn.activation import check_whole
+from kafnets.registry import Facts, register
+
+Linear = Callable[[int, int], nn.Module]
+
+
+def _facts(source: str, formula: str, parameters: str, *, smooth: bool) -> Facts:
+    return Facts(
+        family="maxout",
+        source=source,
+        formula=formula,
+        parameters=parameters,
+        smooth=smooth,
+        local="no",
+        regularization="yes",
+        plottable=False,
+        hyperparameter="pieces",
+        owns_linear=True,
+    )
+
+
+class _Pieces(nn.Module):
+    """K linear maps a neuron, and what becomes of them."""
+
+    def __init__(self, in_features: int, num_features: int, pieces: int, linear: Linear) -> None:
+        super().__init__()
+        for name, value in (("in_features", in_features), ("num_features", num_features), ("pieces", pieces)):
+            check_whole(name, value)
+        self.in_features = in_features
+        self.num_features = num_features
+        self.pieces = pieces
+        self.linear = linear(in_features, num_features * pieces)
+
+    @property
+    def out_features(self) -> int:
+        """The number of channels of the output."""
+        return self.num_features
+
+    @property
+    def dim(self) -> int:
+        """The channel axis: the last one behind ``nn.Linear``, the first after the batch otherwise."""
+        return -1 if isinstance(self.linear, nn.Linear) else 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        s = self.linear(input).movedim(self.dim, -1)
+        return self.reduce(s.unflatten(-1, (self.num_features, self.pieces))).movedim(-1, self.dim)
+
+    def reduce(self, z: Tensor) -> Tensor:
+        """From (..., N, K) to (..., N)."""
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return f"{self.in_features}, {self.num_features}, pieces={self.pieces}"
+
+
+@register("maxout")
+class Maxout(_Pieces):
+    r"""The largest of K linear maps, :math:`g(\mathbf{h}) = \max_i \{\mathbf{w}_i^T \mathbf{h} + b_i\}`.
+
+    Args:
+        in_features: the number of inputs.
+        num_features: the number of neurons.
+        pieces: K. (The paper says 5; its Table 2 counts the parameters of 3.)
+        linear: makes the linear map from its numbers of inputs and outputs.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Goodfellow et al., 2013", "max_i (w_i·h + b_i)", "pieces * (in_features + 1)", smooth=False
+    )
+
+    def __init__(
+        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
+    ) -> None:
+        super().__init__(in_features, num_features, pieces, linear)
+
+    def reduce(self, z: Tensor) -> Tensor:
+        return z.max(-1).values  # the whole gradient to one of several equals, as for max pooling
+
+
+@register("soft_maxout")
+class SoftMaxout(_Pieces):
+    r"""A smooth maximum, :math:`g(\mathbf{h}) = \log \sum_i \exp(\mathbf{w}_i^T \mathbf{h} + b_i)`.
+
+    Args:
+        in_features: the number of inputs.
+        num_features: the number of neurons.
+        pieces: K.
+        linear: makes the linear map from its numbers of inputs and outputs.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Zhang et al., 2014", "log Σ_i exp(w_i·h + b_i)", "pieces * (in_features + 1)", smooth=True
+    )
+
+    def __init__(
+        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
+    ) -> None:
+        super().__init__(in_features, num_features, pieces, linear)
+
+    def reduce(self, z: Tensor) -> Tensor:
+        return torch.logsumexp(z, -1)
+
+
+@register("lp_maxout")
+class LpMaxout(_Pieces):
+    r"""A norm of K linear maps, :math:`g(\mathbf{h}) = (\sum_i |\mathbf{w}_i^T \mathbf{h} + b_i|^p)^{1/p}`.
+
+    Args:
+        in_features: the number of inputs.
+        num_features: the number of neurons.
+        pieces: K.
+        p: a natural number, fixed. Smooth from 2 on, but for the point where all maps are 0.
+        linear: makes the linear map from its numbers of inputs and outputs.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Zhang et al., 2014", "(Σ_i |w_i·h + b_i|^p)^(1/p)", "pieces * (in_features + 1)", smooth=True
+    )
+
+    def __init__(
+        self, in_features: int, num_features: int, *, pieces: int = 3, p: int = 2, linear: Linear = nn.Linear
+    ) -> None:
+        super().__init__(in_features, num_features, pieces, linear)
+        check_whole("p", p)
+        self.p = p
+
+    def reduce(self, z: Tensor) -> Tensor:
+        scale = _scale(z.abs())
+        return scale * torch.linalg.vector_norm(z / scale[..., None], self.p, -1)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, p={self.p}"
+
+
+@register("lp_unit")
+class LpUnit(_Pieces):
+    r"""A norm that is learned, with its centres: :math:`(\frac{1}{K} \sum_i |s_i - c_i|^p)^{1/p}`.
+
+    :math:`s_i = \mathbf{w}_i^T \mathbf{h} + b_i`. The norm is one because :math:`p = 1 + \log(1 + e^\rho)`
+    and what is learned is :math:`\rho`, one a neuron. As p grows the output tends to the largest :math:`|s_i
+    - c_i|`. Starts with centres 0 and p = 2. Neither decays.
+
+    Args:
+        in_features: the number of inputs.
+        num_features: the number of neurons.
+        pieces: K.
+        linear: makes the linear map from its numbers of inputs and outputs.
+
+    Attributes:
+        centres: a parameter ``(num_features, pieces)``.
+        rho: a parameter ``(num_features,)``.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Gulcehre et al., 2013",
+        "(mean_i |w_i·h + b_i - c_i|^p)^(1/p)",
+        "pieces * (in_features + 1) + pieces + 1",
+        smooth=True,
+    )
+    undecayed_parameters = ("centres", "rho")
+
+    def __init__(
+        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
+    ) -> None:
+        super().__init__(in_features, num_features, pieces, linear)
+        like = next(self.linear.parameters())
+        self.centres = nn.Parameter(torch.empty(num_features, pieces, device=like.device, dtype=like.dtype))
+        self.rho = nn.Parameter(torch.empty(num_features, device=like.device, dtype=like.dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again, but for the linear map."""
+        nn.init.zeros_(self.centres)
+        nn.init.constant_(self.rho, math.log(math.e - 1))
+
+    @property
+    def p(self) -> Tensor:
+        """The norm of each neuron, from 1."""
+        return 1 + functional.softplus(self.rho)
+
+    def reduce(self, z: Tensor) -> Tensor:
+        size = (z - self.centres).abs()
+        scale, p = _scale(size), self.p
+        # By logarithms, cut off where |s_i - c_i| is nothing beside the largest: 0^p has no usable
+        # derivative.
+        shares = (size / scale[..., None]).clamp_min(torch.finfo(z.dtype).tiny)
+        mean = torch.exp(p[:, None] * torch.log(shares)).mean(-1)
+        return scale * torch.where(size.amax(-1) > 0, torch.exp(torch.log(mean) / p), 0)
+
+
+def _scale(size: Tensor) -> Tensor:
+    """The largest of each group, or 1. A norm is the same whatever it is scaled by, so this is a constant."""
+    largest = size.detach().amax(-1)
+    return torch.where(largest > 0, largest, 1)

@@ -1,0 +1,279 @@
+"""Activations with a fixed, small number of parameters a neuron."""
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kafnets.nn.activation import ByChannel
+from kafnets.ops import hinge_sum
+from kafnets.registry import Facts, register
+
+
+def _facts(
+    source: str,
+    formula: str,
+    parameters: str,
+    *,
+    smooth: bool,
+    local: Literal["partially", "no"],
+    regularization: Literal["yes", "l2", "no"] = "no",
+) -> Facts:
+    return Facts(
+        family="parametric",
+        source=source,
+        formula=formula,
+        parameters=parameters,
+        smooth=smooth,
+        local=local,
+        regularization=regularization,
+        plottable=True,
+    )
+
+
+@register("generalized_tanh")
+class GeneralizedTanh(ByChannel):
+    r"""Learned amplitude and slope, :math:`g(s) = a (1 - e^{-bs}) / (1 + e^{-bs}) = a \tanh(bs/2)`.
+
+    a and b stay positive because their logarithms are what is learned. They start at random, as the paper
+    says: within a half of a = 1, b = 2, which is tanh.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        dim: the channel axis.
+        generator: source of the random first values; torch's default one if None.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = _facts("Chen and Chang, 1996", "a tanh(b s / 2)", "2", smooth=True, local="no")
+    undecayed_parameters = ("log_a", "log_b")
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        dim: int = 1,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.log_a = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.log_b = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Start again."""
+        with torch.no_grad():
+            self.log_a.uniform_(0.5, 1.5, generator=generator).log_()
+            self.log_b.uniform_(1.0, 3.0, generator=generator).log_()
+
+    @property
+    def a(self) -> Tensor:
+        """The amplitudes."""
+        return self.log_a.exp()
+
+    @property
+    def b(self) -> Tensor:
+        """Twice the slopes."""
+        return self.log_b.exp()
+
+    def activate(self, s: Tensor) -> Tensor:
+        return self.along(self.a, s) * torch.tanh(s * self.along(self.b / 2, s))
+
+
+@register("prelu")
+class PReLU(ByChannel):
+    r"""A leaky rectifier with a learned slope, :math:`g(s) = \max\{0, s\} + \alpha \min\{0, s\}`.
+
+    torch's own, with a choice of channel axis. Do not let ``weight`` decay: that would pull it towards ReLU.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        init: the first :math:`\alpha`.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "He et al., 2015", "max(0, s) + α min(0, s)", "1", smooth=False, local="partially"
+    )
+    undecayed_parameters = ("weight",)
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        init: float = 0.25,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.init = init
+        self.weight = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        nn.init.constant_(self.weight, self.init)
+
+    def activate(self, s: Tensor) -> Tensor:
+        weight = self.weight.to(s.dtype)
+        if s.dim() == 1:
+            return functional.prelu(s[None], weight)[0]
+        return functional.prelu(s.movedim(self.dim, 1), weight).movedim(1, self.dim)
+
+
+@register("pelu")
+class PELU(ByChannel):
+    r"""A parametric ELU: :math:`(\alpha / \beta) s` from 0 on, :math:`\alpha (e^{s / \beta} - 1)` below.
+
+    :math:`\alpha` and :math:`\beta` stay positive because their logarithms are what is learned (the original
+    cuts them off at 0.1). They start at 1, an ELU, as the original does. The paper wants them to decay, lest
+    small weights hide behind large :math:`\alpha`; decay of the logarithms pulls them back to 1.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Trottier et al., 2016",
+        "α/β s, or α (exp(s/β) - 1) below 0",
+        "2",
+        smooth=True,
+        local="no",
+        regularization="l2",
+    )
+    mixing_parameters = ("log_alpha", "log_beta")
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.log_alpha = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.log_beta = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        nn.init.zeros_(self.log_alpha)
+        nn.init.zeros_(self.log_beta)
+
+    @property
+    def alpha(self) -> Tensor:
+        """Where it saturates, with the opposite sign."""
+        return self.log_alpha.exp()
+
+    @property
+    def beta(self) -> Tensor:
+        """How soon it saturates."""
+        return self.log_beta.exp()
+
+    def activate(self, s: Tensor) -> Tensor:
+        return self.along(self.alpha, s) * functional.elu(s / self.along(self.beta, s))
+
+
+@register("srelu")
+class SReLU(ByChannel):
+    r"""Three straight lines, the identity in the middle.
+
+    .. math:: g(s) = s + (a^r - 1) \max\{0, s - t^r\} - (a^l - 1) \max\{0, t^l - s\}
+
+    These are the paper's three cases as one sum, which stays continuous where learning moves :math:`t^l` past
+    :math:`t^r` and the cases contradict each other. Starts as a leaky ReLU, :math:`t^l = 0`, :math:`a^l =
+    0.2`, with :math:`a^r = 1` and :math:`t^r = 1`. (The original sets :math:`t^r` from the data after some
+    epochs in which these are frozen: ``module.t_right.data.fill_(...)`` and ``requires_grad_`` do the same.)
+    Not to decay.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Jin et al., 2016",
+        "s between t_l and t_r, slopes a_l, a_r beyond",
+        "4",
+        smooth=False,
+        local="partially",
+    )
+    undecayed_parameters = ("t_right", "a_right", "t_left", "a_left")
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.t_right = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.a_right = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.t_left = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.a_left = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        nn.init.ones_(self.t_right)
+        nn.init.ones_(self.a_right)
+        nn.init.zeros_(self.t_left)
+        nn.init.constant_(self.a_left, 0.2)
+
+    def activate(self, s: Tensor) -> Tensor:
+        slopes = torch.stack([self.a_right - 1, 1 - self.a_left])
+        places = torch.stack([self.t_right, self.t_left])
+        return hinge_sum(s, self.along(slopes, s), self.along(places, s), sides=(1, -1), rectified=False)
+
+
+@register("beta_swish")
+class BetaSwish(ByChannel):
+    r"""Swish with a learned gate, :math:`g(s) = s \, \delta(\beta s)` with the sigmoid :math:`\delta`.
+
+    Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it towards the line s / 2.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = _facts(
+        "Ramachandran et al., 2017", "s sigmoid(β s)", "1", smooth=True, local="no"
+    )
+    undecayed_parameters = ("beta",)
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.beta = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        nn.init.ones_(self.beta)
+
+    def activate(self, s: Tensor) -> Tensor:
+        return s * torch.sigmoid(s * self.along(self.beta, s))

@@ -1,0 +1,78 @@
+"""Adaptive piecewise-linear units."""
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from kafnets.nn.activation import ByChannel, check_whole
+from kafnets.ops import hinge_sum
+from kafnets.registry import Facts, register
+
+
+@register("apl")
+class APL(ByChannel):
+    r"""A rectifier plus S learned hinges, :math:`g(s) = \max\{0, s\} + \sum_i a_i \max\{0, b_i - s\}`.
+
+    Can be any continuous piecewise-linear function that is the identity far to the right and a straight line
+    far to the left, with one hinge for each of its corners below u and one for the slope of the rest; no
+    other. Starts as the authors' code does: b normal with deviation 1/2, a uniform within :math:`\pm 1/S`
+    (there 0.2 for S = 5). The paper wants both to decay, by :math:`\ell_2`, lest small weights hide behind
+    large slopes.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        segments: S, the number of hinges.
+        dim: the channel axis.
+        generator: source of the random first values; torch's default one if None.
+        device: where the parameters live.
+        dtype: their type.
+
+    Attributes:
+        slopes: the :math:`a_i`, a parameter ``(segments, num_features)``.
+        places: the :math:`b_i`, likewise.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="piecewise",
+        source="Agostinelli et al., 2014",
+        formula="max(0, s) + Σ_i a_i max(0, b_i - s)",
+        parameters="2 * segments",
+        smooth=False,
+        local="partially",
+        regularization="l2",
+        plottable=True,
+        hyperparameter="segments",
+    )
+    mixing_parameters = ("slopes", "places")
+    _shown = ("segments",)
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        segments: int = 3,
+        dim: int = 1,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        check_whole("segments", segments)
+        self.segments = segments
+        self.slopes = nn.Parameter(torch.empty(segments, num_features, device=device, dtype=dtype))
+        self.places = nn.Parameter(torch.empty(segments, num_features, device=device, dtype=dtype))
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Start again."""
+        with torch.no_grad():
+            self.slopes.uniform_(-1 / self.segments, 1 / self.segments, generator=generator)
+            self.places.normal_(0.0, math.sqrt(0.25), generator=generator)
+
+    def activate(self, s: Tensor) -> Tensor:
+        sides = (-1,) * self.segments
+        return hinge_sum(
+            s, self.along(self.slopes, s), self.along(self.places, s), sides=sides, rectified=True
+        )

@@ -1,0 +1,165 @@
+"""Weighted sums of powers and of Hermite functions."""
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kafnets import reference
+from kafnets.nn.activation import ByChannel, check_whole
+from kafnets.ops import hermite_sum, power_sum
+from kafnets.registry import Facts, register
+from kafnets.zoo.starts import Start, check_start, values_at
+
+
+class _Sum(ByChannel):
+    """Coefficients ``(degree + 1, num_features)`` that start as the least-squares fit of a known function."""
+
+    mixing_parameters = ("coefficients",)
+    _shown = ("degree",)
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        degree: int,
+        init: Start,
+        boundary: float,
+        dim: int,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        check_whole("degree", degree)
+        check_start(init)
+        if not boundary > 0:
+            raise ValueError(f"boundary must be positive, got {boundary}")
+        self.degree = degree
+        self.init = init
+        self.boundary = boundary
+        self.coefficients = nn.Parameter(torch.empty(degree + 1, num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        if self.coefficients.is_meta:
+            return
+        places = np.linspace(-self.boundary, self.boundary, 201)
+        solution = np.linalg.lstsq(self._terms(places), values_at(self.init, places), rcond=None)[0]
+        with torch.no_grad():
+            self.coefficients.copy_(torch.from_numpy(solution)[:, None].expand_as(self.coefficients))
+
+    def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+
+@register("paf")
+class PAF(_Sum):
+    r"""A polynomial, :math:`g(s) = \sum_{i=0}^P a_i s^i`.
+
+    Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
+    an approximated sigmoid. Beware of large activations, which it takes to the power of P.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        degree: P.
+        init: what to start as: the name of a fixed function, or a function of a float64 tensor.
+        boundary: where to fit it.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+
+    Attributes:
+        coefficients: the :math:`a_i`, a parameter ``(degree + 1, num_features)``.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="polynomials",
+        source="Piazza et al., 1992",
+        formula="Σ_i a_i s^i",
+        parameters="degree + 1",
+        smooth=True,
+        local="no",
+        regularization="yes",
+        plottable=True,
+        hyperparameter="degree",
+    )
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        degree: int = 3,
+        init: Start = "tanh",
+        boundary: float = 3.0,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            num_features, degree=degree, init=init, boundary=boundary, dim=dim, device=device, dtype=dtype
+        )
+
+    def activate(self, s: Tensor) -> Tensor:
+        return power_sum(s, self.along(self.coefficients, s))
+
+    def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vander(places, self.degree + 1, increasing=True)
+
+
+@register("hermite")
+class Hermite(_Sum):
+    r"""A sum of Hermite functions, :math:`g(s) = \sum_{k=0}^P a_k \psi_k(s)`.
+
+    .. math:: \psi_k(s) = (2^k k! \sqrt\pi)^{-1/2} \, H_k(s) \, e^{-s^2 / 2}
+
+    They are orthonormal and vanish far from 0, so that the output stays bounded; like a KAF, it is linear in
+    its coefficients. Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        degree: P.
+        init: what to start as: the name of a fixed function, or a function of a float64 tensor.
+        boundary: where to fit it.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+
+    Attributes:
+        coefficients: the :math:`a_k`, a parameter ``(degree + 1, num_features)``.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="polynomials",
+        source="Siniscalchi et al., 2013",
+        formula="Σ_k a_k H_k(s) exp(-s²/2), normalised",
+        parameters="degree + 1",
+        smooth=True,
+        local="no",
+        regularization="yes",
+        plottable=True,
+        hyperparameter="degree",
+    )
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        degree: int = 7,
+        init: Start = "tanh",
+        boundary: float = 3.0,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            num_features, degree=degree, init=init, boundary=boundary, dim=dim, device=device, dtype=dtype
+        )
+
+    def activate(self, s: Tensor) -> Tensor:
+        return hermite_sum(s, self.along(self.coefficients, s))
+
+    def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        return reference.activations.hermite_functions(places, self.degree + 1)

@@ -1,0 +1,215 @@
+"""Activations with several outputs a neuron, or neurons that look at each other."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from kafnets.nn.activation import Activation, ByChannel, check_whole
+from kafnets.nn.initializers import TARGETS
+from kafnets.registry import Facts, register
+from kafnets.zoo.starts import Start, check_start
+
+
+@register("crelu")
+class CReLU(Activation):
+    r"""The positive part and the negative part, :math:`\max\{0, s\}` and :math:`\max\{0, -s\}`.
+
+    All positive parts come before all negative ones, so N channels become 2 N.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        dim: the channel axis.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="vector_valued",
+        source="Shang et al., 2016",
+        formula="max(0, s) and max(0, -s)",
+        smooth=False,
+        plottable=True,
+    )
+
+    def __init__(self, num_features: int, *, dim: int = 1) -> None:
+        super().__init__(num_features, dim)
+
+    @property
+    def out_features(self) -> int:
+        """Twice the number of channels."""
+        return 2 * self.num_features
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input(input)
+        return torch.cat([input.relu(), (-input).relu()], self.dim)
+
+
+@register("order_statistic")
+class OrderStatistic(Activation):
+    """Each group of neighbours in order, the largest first: a maxout that keeps the others.
+
+    Args:
+        num_features: N, the number of channels along ``dim``, a multiple of ``group_size``.
+        group_size: how many neighbours are sorted.
+        dim: the channel axis.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="vector_valued",
+        source="Rennie et al., 2014",
+        formula="neighbours, sorted",
+        smooth=False,
+        plottable=True,
+        hyperparameter="group_size",
+    )
+    _shown = ("group_size",)
+
+    def __init__(self, num_features: int, *, group_size: int = 2, dim: int = 1) -> None:
+        super().__init__(num_features, dim)
+        check_whole("group_size", group_size)
+        if num_features % group_size:
+            raise ValueError(
+                f"num_features must be a multiple of group_size={group_size}, got {num_features}"
+            )
+        self.group_size = group_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input(input)
+        axis = self.dim % input.dim()
+        groups = input.unflatten(axis, (-1, self.group_size))
+        return groups.sort(axis + 1, descending=True).values.flatten(axis, axis + 1)
+
+
+@register("multi_bias")
+class MultiBias(ByChannel):
+    r"""One activation seen through K biases, :math:`g(s + b_k)`.
+
+    N channels become K N, those of each side by side. The biases start equispaced from -1 to 1 (the
+    original's start was not to be found). They do not decay.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        biases: K.
+        function: g, the name of a fixed function, or a function of a tensor.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+
+    Attributes:
+        bias: the :math:`b_k`, a parameter ``(biases, num_features)``.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="vector_valued",
+        source="Li et al., 2016",
+        formula="g(s + b_1), ..., g(s + b_K)",
+        parameters="biases",
+        smooth=False,
+        local="partially",
+        regularization="no",
+        plottable=True,
+        hyperparameter="biases",
+    )
+    undecayed_parameters = ("bias",)
+    _shown = ("biases",)
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        biases: int = 4,
+        function: Start = "relu",
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        check_whole("biases", biases)
+        check_start(function, "function")
+        self.biases = biases
+        self.function = function
+        self.bias = nn.Parameter(torch.empty(biases, num_features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    @property
+    def out_features(self) -> int:
+        """K times the number of channels."""
+        return self.biases * self.num_features
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        with torch.no_grad():
+            places = torch.linspace(-1, 1, self.biases) if self.biases > 1 else torch.zeros(1)
+            self.bias.copy_(places[:, None].expand_as(self.bias))
+
+    def activate(self, s: Tensor) -> Tensor:
+        function = TARGETS[self.function] if isinstance(self.function, str) else self.function
+        axis = self.dim % s.dim()
+        bias = self.along(self.bias, s).movedim(0, axis + 1)
+        return function(s.unsqueeze(axis + 1) + bias).flatten(axis, axis + 1)
+
+
+@register("network_in_network")
+class NetworkInNetwork(Activation):
+    r"""A small network across the channels in place of the nonlinearity.
+
+    With the convolution before it this is the mlpconv layer: ReLU, then for each width a linear map across
+    the channels, the same at every position, and a ReLU.
+
+    Args:
+        num_features: N, the number of channels along ``dim``.
+        widths: of the layers; the last one is the number of channels of the output. None: two of N.
+        dim: the channel axis.
+        device: where the parameters live.
+        dtype: their type.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        family="vector_valued",
+        source="Lin et al., 2013",
+        formula="ReLU network across the channels",
+        parameters="2 * (num_features + 1)",
+        smooth=False,
+        local="no",
+        regularization="yes",
+        plottable=False,
+        hyperparameter="widths",
+    )
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        widths: Sequence[int] | None = None,
+        dim: int = 1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim)
+        self.widths = (num_features,) * 2 if widths is None else tuple(widths)
+        if not self.widths:
+            raise ValueError("widths must hold one number or more, or be None")
+        for width in self.widths:
+            check_whole("widths", width)
+        sizes = zip((num_features, *self.widths), self.widths, strict=False)
+        self.layers = nn.ModuleList(nn.Linear(a, b, device=device, dtype=dtype) for a, b in sizes)
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Start again: He's uniform distribution, which keeps the size of what passes through ReLUs."""
+        for layer in self.layers:
+            assert isinstance(layer, nn.Linear)
+            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)
+            nn.init.zeros_(layer.bias)
+
+    @property
+    def out_features(self) -> int:
+        """The last width."""
+        return self.widths[-1]
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input(input)
+        h = input.movedim(self.dim, -1).relu()
+        for layer in self.layers:
+            h = layer(h).relu()
+        return h.movedim(-1, self.dim)

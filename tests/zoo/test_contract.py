@@ -1,0 +1,208 @@
+"""What every registered activation has to do."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd import gradcheck, gradgradcheck
+
+import kafnets
+from kafnets.registry import facts_of
+from tests.zoo.cases import (
+    FEATURES,
+    NAMES,
+    REFERENCES,
+    STOCHASTIC,
+    activations,
+    build,
+    expected,
+    inputs_of,
+    takes_dim,
+)
+
+every = pytest.mark.parametrize("name", NAMES)
+
+
+def test_the_reference_knows_every_name() -> None:
+    assert sorted(REFERENCES) == sorted(NAMES)
+
+
+@every
+def test_values_are_those_of_the_reference(name: str) -> None:
+    module, s = build(name), activations(name, 200)
+    wanted = expected(name, module, s)
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(module(s).detach().numpy(), wanted, rtol=1e-12, atol=1e-14 * scale)
+
+
+@every
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_dtypes(name: str, dtype: torch.dtype) -> None:
+    """A half-precision input gives a half-precision output, near what the stored numbers say."""
+    module, s = build(name, dtype=dtype), activations(name, 50, dtype=dtype)
+    result = module(s)
+    assert result.dtype == dtype
+    wanted = expected(name, module, s)
+    eps = torch.finfo(dtype).eps
+    loose = 40 if facts_of(name).owns_linear or name == "network_in_network" else 8  # rounded between layers
+    error = np.abs(result.detach().double().numpy() - wanted)
+    assert (error <= loose * eps * (1 + np.abs(wanted))).all()
+
+
+@every
+def test_channel_axis_and_rank(name: str) -> None:
+    s = activations(name, 2, 3, 5)
+    if not takes_dim(name):
+        result = build(name)(s)
+        np.testing.assert_allclose(result.detach(), expected(name, build(name), s), rtol=1e-10, atol=1e-12)
+        return
+    last = build(name, dim=-1)(s)
+    assert last.shape[:-1] == s.shape[:-1]
+    first = build(name, dim=1)(s.movedim(-1, 1).contiguous())
+    torch.testing.assert_close(first.movedim(1, -1), last)
+    torch.testing.assert_close(build(name, dim=1)(s.movedim(-1, 1)), first)  # not contiguous
+    single = build(name, dim=0)(s[0, 0, 0])
+    torch.testing.assert_close(single, last[0, 0, 0])
+
+
+@every
+def test_out_features(name: str) -> None:
+    module, s = build(name), activations(name, 3)
+    assert module(s).shape == (3, getattr(module, "out_features", FEATURES))
+    assert module(s[:0]).shape == (0, getattr(module, "out_features", FEATURES))
+
+
+@every
+def test_gradients(name: str) -> None:
+    module, s = build(name), activations(name, 4).requires_grad_()
+    names = [key for key, _ in module.named_parameters()]
+    values = [value.detach().clone().requires_grad_() for value in module.parameters()]
+
+    def run(s: Tensor, *values: Tensor) -> Tensor:
+        result: Tensor = torch.func.functional_call(module, dict(zip(names, values, strict=True)), (s,))
+        return result
+
+    assert gradcheck(run, (s, *values), atol=1e-6)
+    assert gradgradcheck(run, (s, *values), atol=1e-5)
+
+
+@every
+def test_transforms_agree_with_autograd(name: str) -> None:
+    module, s = build(name), activations(name, 3)
+    jacobian = torch.autograd.functional.jacobian(module, s)
+    assert isinstance(jacobian, Tensor)
+    torch.testing.assert_close(torch.func.jacrev(module)(s), jacobian)
+    torch.testing.assert_close(torch.func.jacfwd(module)(s), jacobian)
+    if takes_dim(name):
+        each = build(name, dim=-1)
+        torch.testing.assert_close(torch.func.vmap(each, randomness="different")(s), each(s))
+
+
+@every
+def test_state_dict_deepcopy_and_pickle(name: str) -> None:
+    module, s = build(name), activations(name, 5)
+    wanted = module(s)
+    other = kafnets.create(name, FEATURES, **_extras(name)).double().eval()
+    other.load_state_dict(module.state_dict())
+    for twin in (other, copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        torch.testing.assert_close(twin(s), wanted, rtol=0, atol=0)
+    assert repr(module)
+
+
+@every
+def test_compiles_without_a_break(name: str) -> None:
+    module, s = build(name), activations(name, 5).requires_grad_()
+    torch._dynamo.reset()
+    compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+    wanted = module(s)
+    (of_s,) = torch.autograd.grad(wanted.sum(), s)
+    result = compiled(s)
+    torch.testing.assert_close(result, wanted)
+    torch.testing.assert_close(torch.autograd.grad(result.sum(), s)[0], of_s)
+
+
+@every
+def test_training_and_evaluation(name: str) -> None:
+    module, s = build(name), activations(name, 40)
+    quiet = module(s)
+    torch.testing.assert_close(module(s), quiet, rtol=0, atol=0)
+    module.train()
+    loud = module(s)
+    if name not in STOCHASTIC:
+        torch.testing.assert_close(loud, quiet, rtol=0, atol=0)
+        return
+    assert not torch.equal(loud, quiet)
+    assert not torch.equal(loud, module(s))
+    torch.manual_seed(0)
+    mean = torch.stack([module(s) for _ in range(3000)]).mean(0)
+    torch.testing.assert_close(mean, quiet, rtol=0.03, atol=0.01)
+
+
+@every
+def test_a_generator_decides_the_start(name: str) -> None:
+    state = torch.get_rng_state()
+    random = "generator" in kafnets.registry.accepted(kafnets.registry.find(name), generator=None)
+    if random:
+        first, second = (
+            kafnets.create(name, FEATURES, generator=torch.Generator().manual_seed(5)).state_dict()
+            for _ in range(2)
+        )
+        assert all(torch.equal(first[key], second[key]) for key in first)
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+@every
+def test_nan_and_infinity_go_through(name: str) -> None:
+    module, s = build(name), activations(name, 3)
+    clean = module(s)
+    s[1] = torch.nan
+    result = module(s)
+    if name not in ("crelu", "relu", "network_in_network", "multi_bias"):
+        assert result[1].isnan().all()
+    torch.testing.assert_close(result[[0, 2]], clean[[0, 2]])
+
+
+@every
+def test_wrong_channels_are_refused(name: str) -> None:
+    module = build(name)
+    wrong = torch.randn(3, inputs_of(name) + 1, dtype=torch.float64)
+    if sum(parameter.numel() for parameter in module.parameters()) == 0 and not hasattr(
+        module, "num_features"
+    ):
+        module(wrong)  # nothing to go wrong
+    else:
+        with pytest.raises((ValueError, RuntimeError), match=r"num_features|shapes"):
+            module(wrong)
+
+
+@every
+def test_meta_device(name: str) -> None:
+    module = build(name).to("meta")
+    assert module(activations(name, 3).to("meta")).is_meta
+
+
+@every
+def test_learns(name: str) -> None:
+    """A few steps of gradient descent lower a loss, and every parameter takes part."""
+    torch.manual_seed(0)
+    network = kafnets.mlp(3, (8, 8), 1, name)
+    x = torch.rand(64, 3) * 2 - 1
+    y = torch.sin(3 * x[:, :1]) * x[:, 1:2]
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+    losses: list[float] = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(network(x), y)
+        loss.backward()
+        if not losses:
+            assert all(parameter.grad is not None for parameter in network.parameters())
+        optimizer.step()
+        losses.append(loss.item())
+    assert np.mean(losses[-5:]) < 0.7 * losses[0]
+
+
+def _extras(name: str) -> dict[str, int]:
+    return {"in_features": inputs_of(name)} if facts_of(name).owns_linear else {}
