@@ -199,7 +199,7 @@ class LpUnit(_Pieces):
         # derivative.
         shares = (size / scale[..., None]).clamp_min(torch.finfo(z.dtype).tiny)
         mean = torch.exp(p[:, None] * torch.log(shares)).mean(-1)
-        return scale * torch.where(size.amax(-1) > 0, torch.exp(torch.log(mean) / p), 0)
+        return scale * torch.where(size.amax(-1) == 0, 0, torch.exp(torch.log(mean) / p))
 
 
 def _scale(size: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from kafnets.nn.activation import ByChannel
 from kafnets.ops import hinge_sum
+from kafnets.ops.transforms import needs_plain_formula
 from kafnets.registry import Facts, register
 
 
@@ -122,6 +123,8 @@ class PReLU(ByChannel):
         nn.init.constant_(self.weight, self.init)
 
     def activate(self, s: Tensor) -> Tensor:
+        if needs_plain_formula(s):  # torch's own is not right under nested transforms
+            return torch.where(s >= 0, s, s * self.along(self.weight, s))
         weight = self.weight.to(s.dtype)
         if s.dim() == 1:
             return functional.prelu(s[None], weight)[0]
