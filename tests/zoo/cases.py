@@ -99,9 +99,9 @@ REFERENCES: dict[str, Callable[[Any, Array], Array]] = {
         s, _array(m.t_right), _array(m.a_right), _array(m.t_left), _array(m.a_left)
     ),
     "beta_swish": lambda m, s: ref.beta_swish(s, _array(m.beta)),
-    "apl": lambda m, s: ref.apl(s, _array(m.slopes), _array(m.places)),
-    "paf": lambda m, s: ref.polynomial(s, _array(m.coefficients)),
-    "hermite": lambda m, s: ref.hermite(s, _array(m.coefficients)),
+    "apl": lambda m, s: ref.apl(s, _array(m.slopes).T, _array(m.places).T),
+    "paf": lambda m, s: ref.polynomial(s, _array(m.coefficients).T),
+    "hermite": lambda m, s: ref.hermite(s, _array(m.coefficients).T),
     "saf": lambda m, s: ref.spline(s, _array(m.q).T, m.boundary, m.basis),
     "maxout": lambda m, h: ref.maxout(_groups(m, h)),
     "soft_maxout": lambda m, h: ref.soft_maxout(_groups(m, h)),

@@ -11,4 +11,4 @@ from kafnets.ops.grid import Grid as Grid
 from kafnets.ops.hinges import hinge_sum as hinge_sum
 from kafnets.ops.recurrences import hermite_sum as hermite_sum
 from kafnets.ops.recurrences import power_sum as power_sum
-from kafnets.ops.splines import piecewise_polynomial as piecewise_polynomial
+from kafnets.ops.splines import piecewise_cubic as piecewise_cubic

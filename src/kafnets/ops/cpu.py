@@ -57,44 +57,30 @@ def can_represent(grid: Grid, gamma: float) -> bool:
     return SMALLEST_A <= gamma * grid.spacing**2 <= LARGEST_A
 
 
+Settings = tuple[float, float, float]
+"""What a kernel is told beyond sizes; each reads the numbers its own way, see csrc/."""
+
+
 class Kernels:
-    """The kernels of one module, by number of alpha's axes (2: KAF, 3: 2D-KAF) and dtype."""
+    """The kernels of one module."""
+
+    KINDS = ("kaf", "kaf2d", "hinges", "powers", "hermite", "cubics")
 
     def __init__(self, module: ModuleType) -> None:
-        kinds = {2: "kaf", 3: "kaf2d"}
         dtypes = {torch.float32: "float32", torch.float64: "float64"}
-        self._forward = {
-            (axes, dtype): getattr(module, f"{kind}_forward_{name}")
-            for axes, kind in kinds.items()
-            for dtype, name in dtypes.items()
-        }
-        self._backward = {
-            (axes, dtype): getattr(module, f"{kind}_backward_{name}")
-            for axes, kind in kinds.items()
-            for dtype, name in dtypes.items()
-        }
-
-    # Both are called once a layer and step: every look-up here shows at small batches.
+        self._forward, self._backward = (
+            {
+                (kind, dtype): getattr(module, f"{kind}_{direction}_{name}")
+                for kind in self.KINDS
+                for dtype, name in dtypes.items()
+            }
+            for direction in ("forward", "backward")
+        )
 
     def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
-        """The expansion, in the input's dtype and memory layout."""
-        x, axis, order = in_memory_order(_computable(input), dim)
-        coefficients = _contiguous(alpha, x.dtype)
-        axes = coefficients.dim()
-        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
-        if axes == 2:
-            result = torch.empty_like(x)
-        else:
-            result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
-        terms = batch * positions * coefficients.numel()
-        if terms:
-            self._forward[axes, x.dtype](
-                x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
-                grid.size, grid.first, grid.spacing, gamma, _threads(terms),
-            )  # fmt: skip
-        return (
-            result if result.dtype is input.dtype and order is None else _restore(result, order, input.dtype)
-        )
+        """The expansion, a 2D-KAF if alpha has three axes."""
+        settings = (grid.first, grid.spacing, gamma)
+        return self.run(_kind_of(alpha), input, alpha, grid.size, settings, dim)
 
     def backward(
         self,
@@ -107,27 +93,69 @@ class Kernels:
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of input and alpha, None for those not wanted."""
+        settings = (grid.first, grid.spacing, gamma)
+        return self.run_back(_kind_of(alpha), upstream, input, alpha, grid.size, settings, dim, wanted)
+
+    # Both are called once a layer and step: every look-up here shows at small batches.
+
+    def run(self, kind: str, input: Tensor, table: Tensor, size: int, settings: Settings, dim: int) -> Tensor:
+        """A kernel, in the input's dtype and memory layout.
+
+        ``table`` holds the coefficients of each neuron, neurons first; ``size`` is what the kernel calls so.
+        """
         x, axis, order = in_memory_order(_computable(input), dim)
-        coefficients = _contiguous(alpha, x.dtype)
+        coefficients = _contiguous(table, x.dtype)
+        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
+        if kind == "kaf2d":
+            result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
+        else:
+            result = torch.empty_like(x)
+        terms = batch * positions * coefficients.numel()
+        if terms:
+            self._forward[kind, x.dtype](
+                x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
+                size, *settings, _threads(terms),
+            )  # fmt: skip
+        return (
+            result if result.dtype is input.dtype and order is None else _restore(result, order, input.dtype)
+        )
+
+    def run_back(
+        self,
+        kind: str,
+        upstream: Tensor,
+        input: Tensor,
+        table: Tensor,
+        size: int,
+        settings: Settings,
+        dim: int,
+        wanted: tuple[bool, bool],
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """The gradients of input and table, None for those not wanted."""
+        x, axis, order = in_memory_order(_computable(input), dim)
+        coefficients = _contiguous(table, x.dtype)
         batch, neurons, positions = _as_three_axes(x, axis, coefficients)
         u = _contiguous(upstream if order is None else upstream.permute(order), x.dtype)
         by_input = torch.empty_like(x) if wanted[0] else None
-        by_alpha = torch.empty_like(coefficients) if wanted[1] else None
+        by_table = torch.empty_like(coefficients) if wanted[1] else None
         terms = batch * positions * coefficients.numel()
         if terms:
-            self._backward[coefficients.dim(), x.dtype](
+            self._backward[kind, x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), u.data_ptr(),
                 0 if by_input is None else by_input.data_ptr(),
-                0 if by_alpha is None else by_alpha.data_ptr(),
-                batch, neurons, positions,
-                grid.size, grid.first, grid.spacing, gamma, _threads(terms),
+                0 if by_table is None else by_table.data_ptr(),
+                batch, neurons, positions, size, *settings, _threads(terms),
             )  # fmt: skip
-        elif by_alpha is not None:
-            by_alpha.zero_()
+        elif by_table is not None:
+            by_table.zero_()
         return (
             None if by_input is None else _restore(by_input, order, input.dtype),
-            None if by_alpha is None else _restore(by_alpha, None, alpha.dtype),
+            None if by_table is None else _restore(by_table, None, table.dtype),
         )
+
+
+def _kind_of(alpha: Tensor) -> str:
+    return "kaf" if alpha.dim() == 2 else "kaf2d"
 
 
 def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:

@@ -239,9 +239,9 @@ class SReLU(ByChannel):
         nn.init.constant_(self.a_left, 0.2)
 
     def activate(self, s: Tensor) -> Tensor:
-        slopes = torch.stack([self.a_right - 1, 1 - self.a_left])
-        places = torch.stack([self.t_right, self.t_left])
-        return hinge_sum(s, self.along(slopes, s), self.along(places, s), sides=(1, -1), rectified=False)
+        slopes = torch.stack([self.a_right - 1, 1 - self.a_left], 1)
+        places = torch.stack([self.t_right, self.t_left], 1)
+        return hinge_sum(s, slopes, places, to_the_right=1, rectified=False, dim=self.dim)
 
 
 @register("beta_swish")

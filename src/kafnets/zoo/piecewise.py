@@ -30,7 +30,7 @@ class APL(ByChannel):
         dtype: their type.
 
     Attributes:
-        slopes: the :math:`a_i`, a parameter ``(segments, num_features)``.
+        slopes: the :math:`a_i`, a parameter ``(num_features, segments)``.
         places: the :math:`b_i`, likewise.
     """
 
@@ -61,8 +61,8 @@ class APL(ByChannel):
         super().__init__(num_features, dim)
         check_whole("segments", segments)
         self.segments = segments
-        self.slopes = nn.Parameter(torch.empty(segments, num_features, device=device, dtype=dtype))
-        self.places = nn.Parameter(torch.empty(segments, num_features, device=device, dtype=dtype))
+        self.slopes = nn.Parameter(torch.empty(num_features, segments, device=device, dtype=dtype))
+        self.places = nn.Parameter(torch.empty(num_features, segments, device=device, dtype=dtype))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -72,7 +72,4 @@ class APL(ByChannel):
             self.places.normal_(0.0, math.sqrt(0.25), generator=generator)
 
     def activate(self, s: Tensor) -> Tensor:
-        sides = (-1,) * self.segments
-        return hinge_sum(
-            s, self.along(self.slopes, s), self.along(self.places, s), sides=sides, rectified=True
-        )
+        return hinge_sum(s, self.slopes, self.places, to_the_right=0, rectified=True, dim=self.dim)

@@ -15,7 +15,7 @@ from kafnets.zoo.starts import Start, check_start, values_at
 
 
 class _Sum(ByChannel):
-    """Coefficients ``(degree + 1, num_features)`` that start as the least-squares fit of a known function."""
+    """Coefficients ``(num_features, degree + 1)`` that start as the least-squares fit of a known function."""
 
     mixing_parameters = ("coefficients",)
     _shown = ("degree",)
@@ -39,7 +39,7 @@ class _Sum(ByChannel):
         self.degree = degree
         self.init = init
         self.boundary = boundary
-        self.coefficients = nn.Parameter(torch.empty(degree + 1, num_features, device=device, dtype=dtype))
+        self.coefficients = nn.Parameter(torch.empty(num_features, degree + 1, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -49,7 +49,7 @@ class _Sum(ByChannel):
         places = np.linspace(-self.boundary, self.boundary, 201)
         solution = np.linalg.lstsq(self._terms(places), values_at(self.init, places), rcond=None)[0]
         with torch.no_grad():
-            self.coefficients.copy_(torch.from_numpy(solution)[:, None].expand_as(self.coefficients))
+            self.coefficients.copy_(torch.from_numpy(solution).expand_as(self.coefficients))
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         raise NotImplementedError
@@ -72,7 +72,7 @@ class PAF(_Sum):
         dtype: their type.
 
     Attributes:
-        coefficients: the :math:`a_i`, a parameter ``(degree + 1, num_features)``.
+        coefficients: the :math:`a_i`, a parameter ``(num_features, degree + 1)``.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -103,7 +103,7 @@ class PAF(_Sum):
         )
 
     def activate(self, s: Tensor) -> Tensor:
-        return power_sum(s, self.along(self.coefficients, s))
+        return power_sum(s, self.coefficients, dim=self.dim)
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.vander(places, self.degree + 1, increasing=True)
@@ -128,7 +128,7 @@ class Hermite(_Sum):
         dtype: their type.
 
     Attributes:
-        coefficients: the :math:`a_k`, a parameter ``(degree + 1, num_features)``.
+        coefficients: the :math:`a_k`, a parameter ``(num_features, degree + 1)``.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -159,7 +159,7 @@ class Hermite(_Sum):
         )
 
     def activate(self, s: Tensor) -> Tensor:
-        return hermite_sum(s, self.along(self.coefficients, s))
+        return hermite_sum(s, self.coefficients, dim=self.dim)
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         return reference.activations.hermite_functions(places, self.degree + 1)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from kafnets import reference
 from kafnets.nn.activation import ByChannel, check_whole
-from kafnets.ops import piecewise_polynomial
+from kafnets.ops import piecewise_cubic
 from kafnets.reference.activations import Basis
 from kafnets.registry import Facts, register
 from kafnets.zoo.starts import Start, check_start, values_at
@@ -107,7 +107,7 @@ class SAF(ByChannel):
     def activate(self, s: Tensor) -> Tensor:
         spacing = 2 * self.boundary / (self.knots - 1)
         pieces = self._pieces(self.q.to(s.dtype))
-        return piecewise_polynomial(s, pieces, first=-self.boundary, spacing=spacing, dim=self.dim)
+        return piecewise_cubic(s, pieces, first=-self.boundary, spacing=spacing, dim=self.dim)
 
     def _pieces(self, q: Tensor) -> Tensor:
         """The polynomials of the intervals and of the two ends, ``(N, knots + 1, 4)``, lowest power first."""

@@ -91,9 +91,9 @@ KAF_INLINE void put_pairs(const Rows<kWhole>& rows, T* y, Pair<T> pair) {
 template <class T>
 class Kaf2d {
  public:
-  Kaf2d(const Dictionary& dictionary, int64_t batch, int64_t pairs, int64_t positions, int threads)
-      : plan_(dictionary),
-        terms_(dictionary.size * dictionary.size),
+  Kaf2d(const Settings& settings, int64_t batch, int64_t pairs, int64_t positions, int threads)
+      : plan_(settings),
+        terms_(settings.size * settings.size),
         batch_(batch),
         pairs_(pairs),
         positions_(positions),

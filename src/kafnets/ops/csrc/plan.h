@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "settings.h"
+
 template <class T>
 struct Range;
 
@@ -33,11 +35,6 @@ struct Range<double> {
   using Wide = long double;
   static constexpr int kBias = 0;
   static constexpr double kReach = 26.4, kExtent = 13.2, kLargestExponent = 700;
-};
-
-struct Dictionary {
-  int64_t size;
-  double first, spacing, gamma;
 };
 
 template <class T>
@@ -61,12 +58,14 @@ struct Plan {
   std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
   std::vector<T> places;     // m, by element
 
-  explicit Plan(const Dictionary& d) : size(static_cast<int>(d.size)) {
+  // Where the dictionary begins, its spacing, and gamma.
+  explicit Plan(const Settings& s) : size(static_cast<int>(s.size)) {
+    const double begin_of_all = s.first, gamma = s.third;
     // The constants have to fit each other to more digits than T has: exp(-a m^2) with a m^2 = 100 would show a
     // rounding of a a hundredfold.
     using Wide = typename Range<T>::Wide;
-    const Wide spacing = d.spacing, a = d.gamma * spacing * spacing, root = std::sqrt(a);
-    slope = static_cast<T>(2 * d.gamma * spacing);
+    const Wide spacing = s.second, a = gamma * spacing * spacing, root = std::sqrt(a);
+    slope = static_cast<T>(2 * gamma * spacing);
     limit = static_cast<T>(2 * root * Range<T>::kReach);
     to_z = static_cast<T>(1 / (2 * a));
     quarter = static_cast<T>(-1 / (4 * a));
@@ -85,7 +84,7 @@ struct Plan {
     shares = count > 1 && limit_of_all + largest_shift < Range<T>::kLargestExponent;
     for (int i = 0; i < count; ++i) {
       const int begin = begin_of(i), end = begin_of(i + 1), centre = centre_of(i), below = centre - begin;
-      const Wide place = d.first + centre * spacing;
+      const Wide place = begin_of_all + centre * spacing;
       const T rounded = static_cast<T>(place);
       const Wide shift = 2 * a * (centre - middle), up = std::exp(-shift), down = std::exp(shift);
       const T shift_rounded = static_cast<T>(shift), up_rounded = static_cast<T>(up),
