@@ -63,8 +63,9 @@ class ByChannel(Activation):
                 f"input must be a floating-point tensor, got {input.dtype}: convert it, say with .float()"
             )
         dtype = torch.promote_types(input.dtype, torch.float32)
-        for parameter in self.parameters(recurse=False):
-            dtype = torch.promote_types(dtype, parameter.dtype)
+        for parameter in self._parameters.values():  # at small batches parameters() would show
+            if parameter is not None and parameter.dtype is not dtype:
+                dtype = torch.promote_types(dtype, parameter.dtype)
         return self.activate(input.to(dtype)).to(input.dtype)
 
     def activate(self, s: Tensor) -> Tensor:

@@ -56,11 +56,13 @@ class _Pieces(nn.Module):
         return -1 if isinstance(self.linear, nn.Linear) else 1
 
     def forward(self, input: Tensor) -> Tensor:
-        s = self.linear(input).movedim(self.dim, -1)
-        return self.reduce(s.unflatten(-1, (self.num_features, self.pieces))).movedim(-1, self.dim)
+        s = self.linear(input)
+        z = s.to(torch.promote_types(s.dtype, torch.float32)).movedim(self.dim, -1)
+        result = self.reduce(z.unflatten(-1, (self.num_features, self.pieces)))
+        return result.movedim(-1, self.dim).to(s.dtype)
 
     def reduce(self, z: Tensor) -> Tensor:
-        """From (..., N, K) to (..., N)."""
+        """From (..., N, K) to (..., N), in float32 or float64."""
         raise NotImplementedError
 
     def extra_repr(self) -> str:
@@ -139,7 +141,9 @@ class LpMaxout(_Pieces):
         self.p = p
 
     def reduce(self, z: Tensor) -> Tensor:
-        scale = _scale(z.abs())
+        if self.p == 2:  # cut off because the root has no derivative at 0
+            return z.square().sum(-1).clamp_min(torch.finfo(z.dtype).tiny).sqrt()
+        scale = _scale(z.abs())  # lest high powers overflow
         return scale * torch.linalg.vector_norm(z / scale[..., None], self.p, -1)
 
     def extra_repr(self) -> str:

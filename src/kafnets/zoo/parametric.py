@@ -128,6 +128,8 @@ class PReLU(ByChannel):
         weight = self.weight.to(s.dtype)
         if s.dim() == 1:
             return functional.prelu(s[None], weight)[0]
+        if self.dim in (1, 1 - s.dim()):
+            return functional.prelu(s, weight)
         return functional.prelu(s.movedim(self.dim, 1), weight).movedim(1, self.dim)
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kafnets import reference
@@ -57,7 +58,7 @@ class SAF(ByChannel):
     _shown = ("knots", "basis")
 
     start: Tensor
-    _whole_basis: Tensor
+    _polynomials: Tensor
 
     def __init__(
         self,
@@ -84,10 +85,9 @@ class SAF(ByChannel):
         self.init = init
         self.q = nn.Parameter(torch.empty(num_features, knots, device=device, dtype=dtype))
         self.register_buffer("start", torch.empty(knots, device=device, dtype=dtype))
-        # Whole numbers, which no dtype rounds; lowest power first.
-        matrix = np.rint(reference.activations.spline_basis(basis)[::-1] * _DIVISORS[basis])
-        whole = torch.tensor(matrix.tolist(), device=device, dtype=dtype)
-        self.register_buffer("_whole_basis", whole, persistent=False)
+        # Whole numbers, which no dtype rounds.
+        matrix = torch.tensor(_polynomials_of_knots(knots, basis).tolist(), device=device, dtype=dtype)
+        self.register_buffer("_polynomials", matrix, persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -105,20 +105,30 @@ class SAF(ByChannel):
         return (self.q - self.start).square().sum()
 
     def activate(self, s: Tensor) -> Tensor:
+        pieces = self.q.to(s.dtype) @ self._polynomials.to(s.dtype) * (1 / _DIVISORS[self.basis])
         spacing = 2 * self.boundary / (self.knots - 1)
-        pieces = self._pieces(self.q.to(s.dtype))
-        return piecewise_cubic(s, pieces, first=-self.boundary, spacing=spacing, dim=self.dim)
-
-    def _pieces(self, q: Tensor) -> Tensor:
-        """The polynomials of the intervals and of the two ends, ``(N, knots + 1, 4)``, lowest power first."""
-        first, last = q[:, :1], q[:, -1:]
-        rise, final_rise = q[:, 1:2] - first, last - q[:, -2:-1]
-        spans = torch.cat([first - rise, q, last + final_rise], 1).unfold(1, 4, 1)
-        inner = spans @ self._whole_basis.to(q.dtype).T * (1 / _DIVISORS[self.basis])
-        nothing = torch.zeros_like(first)
-        before = torch.stack([first, rise, nothing, nothing], -1)
-        after = torch.stack([last, final_rise, nothing, nothing], -1)
-        return torch.cat([before, inner, after], 1)
+        return piecewise_cubic(
+            s, pieces.unflatten(1, (-1, 4)), first=-self.boundary, spacing=spacing, dim=self.dim
+        )
 
 
 _DIVISORS = {"catmull_rom": 2, "b_spline": 6}
+
+
+def _polynomials_of_knots(knots: int, basis: Basis) -> NDArray[np.float64]:
+    """The linear map from the knots to the polynomials of all pieces, times the basis's divisor.
+
+    ``(knots, (knots + 1) * 4)``, lowest power first: left of the grid, its intervals, right of it.
+    """
+    divisor = _DIVISORS[basis]
+    # With a knot more at both ends, on the line through the last two.
+    extended = np.eye(knots + 2, knots, k=-1)
+    extended[0, :2] = 2, -1
+    extended[-1, -2:] = -1, 2
+    from_span = np.rint(reference.activations.spline_basis(basis)[::-1] * divisor)
+    pieces = np.zeros((knots + 1, 4, knots))
+    for k in range(knots - 1):
+        pieces[k + 1] = from_span @ extended[k : k + 4]
+    pieces[0, 0, 0] = pieces[-1, 0, -1] = divisor
+    pieces[0, 1, :2] = pieces[-1, 1, -2:] = -divisor, divisor
+    return pieces.reshape(-1, knots).T
