@@ -6,8 +6,12 @@
 #include <memory>
 #include <random>
 
+#include "cubics.h"
+#include "hermite.h"
+#include "hinges.h"
 #include "kaf1d.h"
 #include "kaf2d.h"
+#include "powers.h"
 
 namespace {
 
@@ -68,7 +72,7 @@ void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, doub
           const int64_t index[2] = {kDimensions == 1 ? k : k / size, k % size};
           double exponent = 0, difference[2];
           for (int d = 0; d < kDimensions; ++d) {
-            difference[d] = x.data[in[d]] - (dictionary.first + index[d] * dictionary.spacing);
+            difference[d] = x.data[in[d]] - (dictionary.first + index[d] * dictionary.second);
             exponent -= gamma * difference[d] * difference[d];
           }
           const double term = std::exp(exponent), weighted = alpha.data[n * terms + k] * term;
@@ -96,6 +100,57 @@ void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, doub
   }
 }
 
+// A formula with a table of coefficients a neuron, against value(table, s). Its gradients are compared elsewhere; here
+// they have to be written, all of them.
+template <class T, template <class> class Formula, class Value>
+void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
+                 const Value& value) {
+  const int64_t outputs = batch * neurons * positions, size = settings.size;
+  Buffer<T> x(outputs), table(neurons * size), y(outputs), u(outputs), dx(outputs), dtable(table.size);
+  x.randomize(2.0);
+  table.randomize(1.0);
+  u.randomize(1.0);
+  y.poison();
+  dx.poison();
+  dtable.poison();
+  if (outputs > 3) x.data[3] = static_cast<T>(1e30);
+  if (outputs > 4) x.data[4] = static_cast<T>(-1e30);
+  const ByNeuron<T, Formula> kernel(settings, batch, neurons, positions, threads);
+  kernel.forward(x.data.get(), table.data.get(), y.data.get());
+  kernel.backward(x.data.get(), table.data.get(), u.data.get(), dx.data.get(), nullptr);
+  kernel.backward(x.data.get(), table.data.get(), u.data.get(), dx.data.get(), dtable.data.get());
+  for (int64_t i = 0; i < outputs; ++i) {
+    if (std::abs(x.data[i]) > 1e20) continue;
+    const int64_t n = i / positions % neurons;
+    const std::vector<double> own(&table.data[n * size], &table.data[n * size] + size);
+    const double right = value(own.data(), double(x.data[i]));
+    expect(y.data[i], right, 10 + std::abs(right), sizeof(T) == 4 ? 3e-5 : 1e-12, "value by table");
+    if (std::isnan(dx.data[i])) expect(1, 0, 0, 0, "input gradient by table");
+  }
+  for (int64_t i = 0; i < dtable.size; ++i) {
+    if (std::isnan(dtable.data[i]) && outputs <= 3) expect(1, 0, 0, 0, "gradient of the table");
+  }
+}
+
+template <class T>
+void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads) {
+  check_table<T, HingeSum>({6, 1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+    return std::max(0.0, s) + t[0] * std::max(0.0, s - t[3]) + t[1] * std::max(0.0, t[4] - s) +
+           t[2] * std::max(0.0, t[5] - s);
+  });
+  check_table<T, PowerSum>({3, 0, 0, 0}, batch, neurons, positions, threads,
+                           [](const double* t, double s) { return t[0] + t[1] * s + t[2] * s * s; });
+  check_table<T, HermiteSum>({2, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+    const double first = std::exp(-s * s / 2) / std::pow(M_PI, 0.25);
+    return t[0] * first + t[1] * std::sqrt(2.0) * s * first;
+  });
+  check_table<T, CubicPieces>({16, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+    const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
+    const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;
+    return c[0] + u * (c[1] + u * (c[2] + u * c[3]));
+  });
+}
+
 template <class T>
 void check_all() {
   const int64_t shapes[][3] = {{1, 1, 1}, {1, 3, 1}, {33, 1, 1},  {5, 31, 1}, {2, 33, 1}, {67, 65, 1}, {130, 20, 1},
@@ -104,6 +159,7 @@ void check_all() {
     for (int threads : {1, 3}) {
       check<T, 1>(s[0], s[1], s[2], 20, 1.67, threads);
       check<T, 2>(s[0], s[1], s[2], 7, 0.8, threads);
+      check_tables<T>(s[0], s[1], s[2], threads);
     }
   }
   for (int64_t size : {2, 3, 20, 21, 28, 80, 200, 500}) {

@@ -202,8 +202,8 @@ class LpUnit(_Pieces):
         # By logarithms, cut off where |s_i - c_i| is nothing beside the largest: 0^p has no usable
         # derivative.
         shares = (size / scale[..., None]).clamp_min(torch.finfo(z.dtype).tiny)
-        mean = torch.exp(p[:, None] * torch.log(shares)).mean(-1)
-        return scale * torch.where(size.amax(-1) == 0, 0, torch.exp(torch.log(mean) / p))
+        log_mean = torch.logsumexp(p[:, None] * torch.log(shares), -1) - math.log(self.pieces)
+        return scale * torch.exp(log_mean / p)
 
 
 def _scale(size: Tensor) -> Tensor:

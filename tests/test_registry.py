@@ -1,0 +1,87 @@
+"""The registry, and activations of a third party."""
+
+import re
+
+import pytest
+import torch
+from torch import Tensor, nn
+from typer.testing import CliRunner
+
+import kafnets
+from kafnets import registry
+from kafnets.cli import app
+
+
+@pytest.fixture
+def sine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+    @kafnets.register("sine")
+    class Sine(nn.Module):
+        def __init__(self, num_features: int) -> None:
+            super().__init__()
+
+        def forward(self, s: Tensor) -> Tensor:
+            return torch.sin(s)
+
+
+@pytest.mark.usefixtures("sine")
+def test_a_third_partys_activation_is_taken_everywhere() -> None:
+    assert "sine" in kafnets.names()
+    s = torch.randn(3, 2)
+    torch.testing.assert_close(kafnets.create("sine", 2)(s), torch.sin(s))
+    assert kafnets.mlp(4, (5, 5), 2, "sine")(torch.randn(7, 4)).shape == (7, 2)
+    assert kafnets.cnn(1, 8, 2, 3, "sine", filters=4)(torch.randn(2, 1, 8, 8)).shape == (2, 3)
+    listed = CliRunner().invoke(app, ["list"])
+    assert listed.exit_code == 0
+    assert "sine" in listed.output
+
+
+@pytest.mark.usefixtures("sine")
+def test_names_are_unique_but_a_class_may_be_defined_again() -> None:
+    with pytest.raises(ValueError, match=r"the name 'sine' is taken by .*Sine: choose another"):
+        kafnets.register("sine")(nn.Tanh)
+    kafnets.register("sine")(registry.find("sine"))
+    with pytest.raises(ValueError, match="name must be lower-case"):
+        kafnets.register("My Sine")
+    with pytest.raises(TypeError, match="must stand for a class or a function"):
+        kafnets.register("number")(3)  # type: ignore[type-var]
+
+
+def test_a_function_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    kafnets.register("gelu")(lambda num_features: nn.GELU())
+    assert isinstance(kafnets.create("gelu", 3), nn.GELU)
+    assert registry.facts_of("gelu").family == "other"
+
+
+def test_errors_say_what_would_work() -> None:
+    with pytest.raises(
+        ValueError, match=r"no activation is called 'reluu': did you mean .*relu.*kafnets.names\(\)"
+    ):
+        kafnets.create("reluu", 3)
+    with pytest.raises(
+        TypeError, match=r"apl: .*'segment'\. It takes segments, dim, generator, device, dtype"
+    ):
+        kafnets.create("apl", 3, segment=4)
+    with pytest.raises(ValueError, match="num_features must be a whole number from 1, got 0"):
+        kafnets.create("apl", 0)
+
+
+def test_families() -> None:
+    assert kafnets.names("splines") == ["saf"]
+    assert kafnets.names("nonsense") == []
+
+
+def test_list_prints_every_name() -> None:
+    result = CliRunner().invoke(app, ["list"], env={"COLUMNS": "160"})
+    assert result.exit_code == 0
+    for name in kafnets.names():
+        assert re.search(rf"\b{name}\b", result.output)
+    assert "Agostinelli" in result.output
+    narrow = CliRunner().invoke(app, ["list", "--family", "maxout"], env={"COLUMNS": "80"})
+    assert "lp_unit" in narrow.output
+    assert "Agostinelli" not in narrow.output
+    wrong = CliRunner().invoke(app, ["list", "--family", "nonsense"])
+    assert wrong.exit_code == 2
+    assert "no family is called 'nonsense': give one of expansions" in wrong.output
