@@ -25,6 +25,7 @@ def _commands() -> None:
 def bench(
     output: Annotated[Path, typer.Option(help="Folder for result.json and the picture.")] = Path("benchmark"),
     quick: Annotated[bool, typer.Option(help="Fewer repetitions, for a first look.")] = False,
+    rivals: Annotated[bool, typer.Option(help="The other activations, beside plain torch.")] = False,
 ) -> None:
     """Check that the fused kernels are right, then time them beside torch's activations.
 
@@ -33,19 +34,22 @@ def bench(
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
     from kafnets.benchmark import report, run
+    from kafnets.benchmark import rivals as zoo
 
     console = Console()
     output.mkdir(parents=True, exist_ok=True)
+    stored = output / ("rivals.json" if rivals else "result.json")
     try:
         with console.status("starting") as status:
-            result = run.run(quick=quick, say=status.update)
+            result = (zoo if rivals else run).run(quick=quick, say=status.update)
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None
-    report.print_result(result, console)
-    (output / "result.json").write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-    report.draw(result, output / "result.png")
-    console.print(f"stored in {output / 'result.json'} and {output / 'result.png'}")
+    (zoo if rivals else report).print_result(result, console)
+    stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    if not rivals:
+        report.draw(result, output / "result.png")
+    console.print(f"stored in {stored}")
 
 
 @app.command("list")

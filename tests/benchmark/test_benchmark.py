@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import memory, run
+from kafnets.benchmark import memory, rivals, run
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.benchmark.timing import interleaved
 from kafnets.cli import app
+from kafnets.registry import facts_of, names
 
 
 def test_runs_take_turns() -> None:
@@ -49,6 +51,19 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
     assert result["provenance"]["versions"]["torch"]
     assert len(result["bars"]) == 14
     assert (tmp_path / "result.png").stat().st_size > 10_000
+
+
+def test_bench_of_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "SHAPES", [(4, 6)])
+    monkeypatch.setattr(rivals, "interleaved", _few)
+    threads = torch.get_num_threads()
+    outcome = CliRunner().invoke(app, ["bench", "--rivals", "--quick", "--output", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    result = json.loads((tmp_path / "rivals.json").read_text())
+    assert set(result["times"]["(4, 6)"]) == set(rivals.PLAIN)
+    assert torch.get_num_threads() == threads
+    own = {name for name in names() if facts_of(name).family not in ("fixed", "expansions")}
+    assert own - set(rivals.PLAIN) == {"rrelu", "network_in_network"}  # torch's own, and nothing but
 
 
 def _few(runs: Any, **_: Any) -> Any:

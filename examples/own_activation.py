@@ -1,0 +1,69 @@
+"""An activation of your own: five lines, and everything in the package takes it by name."""
+
+import torch
+from torch import Tensor, nn
+
+import kafnets
+
+
+# The five lines. Any class or function will do whose first argument is the number of features.
+@kafnets.register("sine")
+class Sine(nn.Module):
+    """sin(s)."""
+
+    def __init__(self, num_features: int) -> None:
+        super().__init__()
+
+    def forward(self, s: Tensor) -> Tensor:
+        return torch.sin(s)
+
+
+# With parameters for each channel, and its row of `kafnets list` filled in: what is declared here is what the
+# builders, weight decay and plots go by.
+@kafnets.register("snake")
+class Snake(kafnets.ByChannel):
+    """s + sin(f s)^2 / f, with a learned frequency f."""
+
+    facts = kafnets.Facts(
+        family="parametric",
+        source="Ziyin et al., 2020",
+        formula="s + sin(f s)² / f",
+        parameters="1",
+        smooth=True,
+        local="no",
+        regularization="no",
+        plottable=True,
+    )
+    undecayed_parameters = ("log_frequency",)
+
+    def __init__(self, num_features: int, *, dim: int = 1) -> None:
+        super().__init__(num_features, dim)
+        self.log_frequency = nn.Parameter(torch.zeros(num_features))
+
+    def activate(self, s: Tensor) -> Tensor:
+        frequency = self.along(self.log_frequency.exp(), s)
+        return s + torch.sin(frequency * s).square() / frequency
+
+
+def error_of(activation: str) -> float:
+    """What a small network is still wrong by after learning a wave."""
+    generator = torch.Generator().manual_seed(0)
+    network = kafnets.mlp(1, (32, 32), 1, activation, generator=generator)
+    x = torch.linspace(-1, 1, 256)[:, None]
+    y = torch.sin(6 * x) + 0.5 * x
+    optimizer = torch.optim.Adam(kafnets.param_groups(network, weight_decay=1e-6), lr=0.01)
+    for _ in range(300):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(network(x), y)
+        loss.backward()
+        optimizer.step()
+    return loss.item() ** 0.5
+
+
+def main() -> None:
+    for activation in ("relu", "kaf", "sine", "snake"):
+        print(f"{activation:6} root mean squared error {error_of(activation):.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""The zoo beside straightforward torch: none may be slower than what one would write down first."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+from torch.nn import functional
+
+from kafnets.benchmark.provenance import provenance
+from kafnets.benchmark.timing import interleaved
+from kafnets.registry import create, facts_of
+
+SHAPES = [(100, 300), (1024, 1024)]
+LAYER_INPUTS = 64
+"""Of layers with their own linear map, few, so that the map does not hide the rest."""
+
+Plain = Callable[[Any, Tensor], Tensor]
+
+
+def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Times of ours and of the plain version, by shape and name, on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        result: dict[str, Any] = {"provenance": provenance(), "profile": "quick" if quick else "full"}
+        result["times"] = {}
+        for shape in SHAPES:
+            result["times"][str(shape)] = {}
+            for name in PLAIN:
+                say(f"{name}, {shape}")
+                result["times"][str(shape)][name] = _compare(name, shape, 0.1 if quick else 1.0)
+        return result
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _compare(name: str, shape: tuple[int, int], seconds: float) -> dict[str, Any]:
+    rows, features = shape
+    layer = facts_of(name).owns_linear
+    module = create(name, features, **({"in_features": LAYER_INPUTS} if layer else {}))
+    x = torch.randn(rows, LAYER_INPUTS if layer else features, requires_grad=True)
+    plain = _PlainModule(module, PLAIN[name])
+    # Not the noise, which differs: that has tests of its own.
+    with torch.no_grad():
+        torch.testing.assert_close(module.eval()(x), plain.eval()(x), rtol=1e-4, atol=1e-4)
+    module.train()
+    plain.train()
+    runs = {"ours": _step(module, x), "plain": _step(plain, x)}
+    return {key: timing.as_dict() for key, timing in interleaved(runs, seconds_a_run=seconds).items()}
+
+
+def _step(module: nn.Module, x: Tensor) -> Callable[[], None]:
+    upstream = torch.ones_like(module(x))
+    inputs = [x, *module.parameters()]
+    return lambda: void(torch.autograd.grad(module(x), inputs, upstream))
+
+
+def void(_: object) -> None:
+    """What a step gives is not looked at."""
+
+
+class _PlainModule(nn.Module):
+    """The plain formula as a module, so that both pay for being called."""
+
+    def __init__(self, module: nn.Module, formula: Plain) -> None:
+        super().__init__()
+        self.module = module
+        self.formula = formula
+
+    def forward(self, s: Tensor) -> Tensor:
+        return self.formula(self.module, s)
+
+
+def _hermite(m: Any, s: Tensor) -> Tensor:
+    polynomials = [torch.ones_like(s), 2 * s]
+    for k in range(1, m.degree):
+        polynomials.append(2 * s * polynomials[k] - 2 * k * polynomials[k - 1])
+    bell = torch.exp(-s * s / 2)
+    norms = [(2**k * math.factorial(k) * math.sqrt(math.pi)) ** -0.5 for k in range(m.degree + 1)]
+    terms = zip(m.coefficients.unbind(1), norms, polynomials, strict=True)
+    return sum((a * norm * h * bell for a, norm, h in terms), torch.zeros_like(s))
+
+
+def _saf(m: Any, s: Tensor) -> Tensor:
+    spacing = 2 * m.boundary / (m.knots - 1)
+    inside = s.clamp(-m.boundary, m.boundary)
+    distance = (inside + m.boundary) / spacing
+    interval = distance.detach().floor().clamp(0, m.knots - 2)
+    u = distance - interval
+    q = torch.cat([2 * m.q[:, :1] - m.q[:, 1:2], m.q, 2 * m.q[:, -1:] - m.q[:, -2:-1]], 1)
+    first, channels = interval.long(), torch.arange(s.shape[1])
+    span = torch.stack([q[channels, first + j] for j in range(4)], -1)
+    basis = torch.tensor([[-1, 3, -3, 1], [2, -5, 4, -1], [-1, 0, 1, 0], [0, 2, 0, 0]]) / 2
+    value = (torch.stack([u**3, u**2, u, torch.ones_like(u)], -1) @ basis * span).sum(-1)
+    slope = torch.where(s < 0, m.q[:, 1] - m.q[:, 0], m.q[:, -1] - m.q[:, -2]) / spacing
+    return value + (s - inside) * slope
+
+
+def _noisy(hard: Callable[[Tensor], Tensor], linear: Callable[[Tensor], Tensor]) -> Plain:
+    def formula(m: Any, s: Tensor) -> Tensor:
+        h, u = hard(s), linear(s)
+        noise = torch.randn_like(s).abs() if m.training else math.sqrt(2 / math.pi)
+        deviation = m.scale * (torch.sigmoid(m.p * (h - u)) - 0.5) ** 2
+        return m.alpha * h + (1 - m.alpha) * u + torch.sign(s) * deviation * noise
+
+    return formula
+
+
+def _groups(m: Any, h: Tensor) -> Tensor:
+    z: Tensor = m.linear(h)
+    return z.view(len(h), m.num_features, m.pieces)
+
+
+PLAIN: dict[str, Plain] = {
+    "generalized_tanh": lambda m, s: m.a * (1 - torch.exp(-m.b * s)) / (1 + torch.exp(-m.b * s)),
+    "prelu": lambda m, s: functional.prelu(s, m.weight),
+    "pelu": lambda m, s: torch.where(s >= 0, m.alpha / m.beta * s, m.alpha * (torch.exp(s / m.beta) - 1)),
+    "srelu": lambda m, s: torch.where(
+        s >= m.t_right,
+        m.t_right + m.a_right * (s - m.t_right),
+        torch.where(s > m.t_left, s, m.t_left + m.a_left * (s - m.t_left)),
+    ),
+    "beta_swish": lambda m, s: s * torch.sigmoid(m.beta * s),
+    "apl": lambda m, s: s.relu() + (m.slopes * (m.places - s[..., None]).relu()).sum(-1),
+    "paf": lambda m, s: sum((a * s**k for k, a in enumerate(m.coefficients.unbind(1))), torch.zeros_like(s)),
+    "hermite": _hermite,
+    "saf": _saf,
+    "maxout": lambda m, h: _groups(m, h).max(-1).values,
+    "soft_maxout": lambda m, h: _groups(m, h).logsumexp(-1),
+    "lp_maxout": lambda m, h: (_groups(m, h).abs() ** m.p).sum(-1) ** (1 / m.p),
+    "lp_unit": lambda m, h: ((_groups(m, h) - m.centres).abs() ** m.p[:, None]).mean(-1) ** (1 / m.p),
+    "noisy_hard_tanh": _noisy(functional.hardtanh, lambda s: s),
+    "noisy_hard_sigmoid": _noisy(lambda s: (s / 4 + 0.5).clamp(0, 1), lambda s: s / 4 + 0.5),
+    "crelu": lambda m, s: torch.cat([s.relu(), (-s).relu()], 1),
+    "order_statistic": lambda m, s: s.view(len(s), -1, 2).sort(-1, descending=True).values.flatten(1),
+    "multi_bias": lambda m, s: (s[..., None] + m.bias.T).relu().flatten(1),
+}
+"""Straightforward versions of all that are not torch's own, for (batch, features)."""
+
+
+def print_result(result: dict[str, Any], console: Console) -> None:
+    """A table a shape."""
+    for shape, times in result["times"].items():
+        table = Table(
+            "activation", "ours [ms]", "plain torch [ms]", "ours / plain", title=f"{shape}, one thread"
+        )
+        for name, timing in times.items():
+            ours, plain = timing["ours"]["median"], timing["plain"]["median"]
+            table.add_row(name, f"{ours:.3f}", f"{plain:.3f}", f"{ours / plain:.2f}")
+        console.print(table)
