@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from kafnets import PELU, BetaSwish, GeneralizedTanh, PReLU, SReLU
+from kafnets import APL, PAF, PELU, BetaSwish, GeneralizedTanh, PReLU, SReLU, penalty
 
 
 def test_starts() -> None:
@@ -29,6 +29,14 @@ def test_positive_parameters_stay_positive(kind: type[PELU | GeneralizedTanh]) -
         optimizer.step()
         values = (module.alpha, module.beta) if isinstance(module, PELU) else (module.a, module.b)
         assert all((value > 0).all() for value in values)
+
+
+def test_penalties_other_than_l2_leave_apl_and_pelu_alone() -> None:
+    model = nn.Sequential(PELU(3), APL(3), PAF(3))
+    own = sum(parameter.square().sum() for parameter in model.parameters())
+    torch.testing.assert_close(penalty(model, p=2), own)
+    torch.testing.assert_close(penalty(model, p=1), penalty(model[2], p=1))
+    torch.testing.assert_close(penalty(model, p=2, group=True), penalty(model[2], p=2, group=True))
 
 
 def test_prelu_is_torchs() -> None:

@@ -19,6 +19,7 @@ class Activation(nn.Module):
 
     facts: ClassVar[Facts]
     mixing_parameters: ClassVar[tuple[str, ...]] = ()
+    l2_parameters: ClassVar[tuple[str, ...]] = ()
     undecayed_parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, num_features: int, dim: int) -> None:

@@ -1,9 +1,10 @@
 """Keeping coefficients small: penalties, and parameter groups for weight decay.
 
-A module tells what its own parameters are by two class attributes, both tuples of names:
-``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons) and
-``undecayed_parameters``. Everything else follows the usual rule: matrices and filters decay;
-biases, normalisation weights and slopes, which have one axis or none, do not.
+A module tells what its own parameters are by class attributes, all tuples of names:
+``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons),
+``l2_parameters`` (which may decay, but are not to be driven to 0 one by one) and ``undecayed_parameters``.
+Everything else follows the usual rule: matrices and filters decay; biases, normalisation weights and slopes,
+which have one axis or none, do not.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     Args:
         model: any module that contains ours, at any depth. Shared modules count once.
         p: 1 for :math:`\sum |\alpha|`, which drives single coefficients to 0; 2 for
-            :math:`\sum \alpha^2`.
+            :math:`\sum \alpha^2`, which also counts parameters that may decay by :math:`\ell_2` only, those
+            of APL and PELU.
         group: one group a neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of
             a neuron to 0 together and so switches it off. Leave ``p`` at 2.
 
@@ -31,7 +33,7 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     if group and p != 2:
         raise ValueError("group=True needs p=2: with p=1 a group's norm is the sum of its members'")
     total: Tensor | None = None
-    for alpha in _mixing_coefficients(model):
+    for alpha in _mixing_coefficients(model, with_l2=p == 2 and not group):
         if group:
             # The norm has no derivative at 0, where torch gives 0, a subgradient: a neuron that is
             # off stays off.
@@ -100,17 +102,18 @@ def param_groups(
 
 
 def _group_of(module: nn.Module, name: str, parameter: nn.Parameter) -> str:
-    if name in getattr(module, "mixing_parameters", ()):
+    if name in (*getattr(module, "mixing_parameters", ()), *getattr(module, "l2_parameters", ())):
         return "mixing"
     if name in getattr(module, "undecayed_parameters", ()):
         return "undecayed"
     return "undecayed" if parameter.dim() < 2 or name.startswith("bias") else "weights"
 
 
-def _mixing_coefficients(model: nn.Module) -> Iterator[nn.Parameter]:
+def _mixing_coefficients(model: nn.Module, *, with_l2: bool) -> Iterator[nn.Parameter]:
     seen: set[nn.Parameter] = set()
     for module in model.modules():
-        for name in getattr(module, "mixing_parameters", ()):
+        l2_parameters = getattr(module, "l2_parameters", ()) if with_l2 else ()
+        for name in (*getattr(module, "mixing_parameters", ()), *l2_parameters):
             parameter = getattr(module, name)
             if parameter not in seen:
                 seen.add(parameter)

@@ -78,7 +78,7 @@ class GeneralizedTanh(ByChannel):
 
     @property
     def b(self) -> Tensor:
-        """Twice the slopes."""
+        """How steep they are: the slope at 0 is a b / 2."""
         return self.log_b.exp()
 
     def activate(self, s: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ class PELU(ByChannel):
         local="no",
         regularization="l2",
     )
-    mixing_parameters = ("log_alpha", "log_beta")
+    l2_parameters = ("log_alpha", "log_beta")
 
     def __init__(
         self,

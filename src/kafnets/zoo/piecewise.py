@@ -16,9 +16,9 @@ class APL(ByChannel):
     r"""A rectifier plus S learned hinges, :math:`g(s) = \max\{0, s\} + \sum_i a_i \max\{0, b_i - s\}`.
 
     Can be any continuous piecewise-linear function that is the identity far to the right and a straight line
-    far to the left, with one hinge for each of its corners below u and one for the slope of the rest; no
-    other. Starts as the authors' code does: b normal with deviation 1/2, a uniform within :math:`\pm 1/S`
-    (there 0.2 for S = 5). The paper wants both to decay, by :math:`\ell_2`, lest small weights hide behind
+    far to the left, with one hinge for each of its corners and one for that of the rectifier; no other.
+    Starts as the authors' code does: b normal with deviation 1/2, a uniform within :math:`\pm 1/S` (there
+    0.2 for S = 5). The paper wants both to decay, by :math:`\ell_2` only, lest small weights hide behind
     large slopes.
 
     Args:
@@ -45,7 +45,7 @@ class APL(ByChannel):
         plottable=True,
         hyperparameter="segments",
     )
-    mixing_parameters = ("slopes", "places")
+    l2_parameters = ("slopes", "places")
     _shown = ("segments",)
 
     def __init__(

@@ -20,12 +20,12 @@ class SAF(ByChannel):
     r"""A cubic spline through learned knots, :math:`g(s) = \mathbf{u}^T \mathbf{B} \, \mathbf{q}_k`.
 
     T knots are equispaced on :math:`\pm` ``boundary``. In the interval behind knot k, u is the share of it
-    that lies left of s, :math:`\mathbf{u} = (u^3, u^2, u, 1)`, and :math:`\mathbf{q}_k` the four knots
-    around it (the paper counts them from k, which would shift the curve by one knot). Beyond the last knots
-    the curve goes on straight, with a continuous derivative. Weight decay would pull the curve to 0, so its
-    knots do not
-    decay: add ``distance_from_start()``, or :func:`kafnets.distance_from_start` of a whole model, to the
-        loss instead.
+    that lies left of s, :math:`\mathbf{u} = (u^3, u^2, u, 1)`, and :math:`\mathbf{q}_k` the four knots around
+    it (the paper counts them from k, which would shift the curve by one knot). Beyond the last knots the
+    curve goes on straight, with a continuous derivative.
+
+    Weight decay would pull the curve to 0, so its knots do not decay: add ``distance_from_start()``, or
+    :func:`kafnets.distance_from_start` of a whole model, to the loss instead.
 
     Args:
         num_features: N, the number of channels along ``dim``.
