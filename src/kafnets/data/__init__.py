@@ -1,3 +1,33 @@
-"""Data sets. So far the one that ships with the package."""
+"""Data sets, divided and prepared as in the paper, found in one folder or downloaded into it."""
 
+import difflib
+import functools
+from collections.abc import Callable
+
+from kafnets.data import bundled_sets, cifar10, sensorless, susy
 from kafnets.data.bundled import sensorless_sample as sensorless_sample
+from kafnets.data.folder import data_folder as data_folder
+from kafnets.data.splits import Part as Part
+from kafnets.data.splits import Splits as Splits
+
+LOADERS: dict[str, Callable[[int], Splits]] = {
+    "sensorless": sensorless.load,
+    "sensorless_sample": sensorless.load_sample,
+    "susy": susy.load,
+    "susy_sample": susy.load_sample,
+    "cifar10": cifar10.load,
+    **{name: functools.partial(bundled_sets.load, name) for name in bundled_sets.NAMES},
+}
+"""By name: makes the splits from a seed."""
+
+SHIPPED = ("sensorless_sample", *bundled_sets.NAMES)
+"""Those that need no download."""
+
+
+def load(name: str, seed: int = 0) -> Splits:
+    """A data set by name, divided at random by the seed where it has no division of its own."""
+    if name not in LOADERS:
+        near = difflib.get_close_matches(name, LOADERS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"no data set is called {name!r}: {hint}There are {', '.join(LOADERS)}")
+    return LOADERS[name](seed)

@@ -1,0 +1,104 @@
+"""Where data lie, and how they get there: checked by hash, written in one go."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+SETTING = "KAFNETS_DATA"
+
+
+def data_folder() -> Path:
+    """The folder that KAFNETS_DATA names, or the user's cache folder of this platform."""
+    named = os.environ.get(SETTING)
+    if named:
+        return Path(named).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("kafnets", appauthor=False))
+
+
+@contextmanager
+def written_at_once(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its place if all went well, and vanishes if not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_or_make(
+    file: str,
+    read: Callable[[Path], dict[str, NDArray[np.generic]]],
+    *,
+    original: str,
+    address: str,
+    sha256: str | None,
+) -> dict[str, NDArray[np.generic]]:
+    """Arrays from ``file`` in the data folder; else from the original, which is downloaded if it must be.
+
+    Args:
+        file: an .npz, the compact form in which we keep it.
+        read: makes the arrays from the original file.
+        original: its name in the data folder.
+        address: where it is to be had.
+        sha256: of the original. None where its publisher gives none: what arrives is checked by ``read``.
+    """
+    compact = data_folder() / file
+    if compact.exists():
+        return load_arrays(compact)
+    source = data_folder() / original
+    if not source.exists():
+        _download(address, source, sha256)
+    arrays = read(source)
+    with written_at_once(compact) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    return arrays
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    """All arrays of an .npz, which may hold no pickled objects."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"{path} is damaged ({error}): delete it and try again") from error
+    except Exception as error:  # zipfile and zlib have errors of their own
+        if type(error).__module__ in ("zipfile", "zlib"):
+            raise ValueError(f"{path} is damaged ({error}): delete it and try again") from error
+        raise
+
+
+def _download(address: str, to: Path, sha256: str | None) -> None:
+    import pooch
+
+    to.parent.mkdir(parents=True, exist_ok=True)
+    known = None if sha256 is None else f"sha256:{sha256}"
+    try:
+        # pooch writes beside the place, checks the hash and moves; nothing unchecked is ever found under the
+        # name.
+        pooch.retrieve(address, known, fname=to.name, path=to.parent, progressbar=_can_show_progress())
+    except ValueError as error:  # the hash is wrong
+        raise ValueError(f"what came from {address} is not what it should be: {error}") from error
+    except Exception as error:
+        raise ConnectionError(
+            f"could not download {address} ({error}). Without a network, get the file in another way and "
+            f"put it at {to}, or set {SETTING} to a folder that has it"
+        ) from error
+
+
+def _can_show_progress() -> bool:
+    try:
+        import tqdm  # noqa: F401
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""What every loader gives: three parts, prepared as the paper does."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafnets.data.scaling import Scaling
+
+Task = Literal["binary", "multiclass", "regression"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows: features in float32, and a class number (int64) or a number (float32) for each."""
+
+    features: NDArray[np.float32]
+    target: NDArray[np.int64] | NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A data set for supervised learning.
+
+    Attributes:
+        name: of the data set; says so if it is a sample.
+        task: "binary", "multiclass" or "regression".
+        train: what weights are learned from, and all of the preparation.
+        validation: what decides when to stop.
+        test: what the result is measured on.
+        classes: names of the classes; none for regression.
+        target_scale: for regression, mean and deviation of the training part: the target is (value - mean) /
+            deviation.
+        digest: SHA-256 of the data as they were before they were split and prepared.
+        notes: what was done to the data that one would want to know.
+    """
+
+    name: str
+    task: Task
+    train: Part
+    validation: Part
+    test: Part
+    classes: tuple[str, ...] = ()
+    target_scale: tuple[float, float] = (0.0, 1.0)
+    digest: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def inputs(self) -> int:
+        """The number of features."""
+        return int(np.prod(self.train.features.shape[1:]))
+
+    @property
+    def outputs(self) -> int:
+        """What a network for it should have: one output, or one a class if there are more than two."""
+        return len(self.classes) if self.task == "multiclass" else 1
+
+
+def digest_of(*arrays: NDArray[np.generic]) -> str:
+    """SHA-256 of the arrays' bytes, one after the other."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()
+
+
+def random_rows(
+    count: int, shares: tuple[float, float, float], generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Row numbers of three parts, at random."""
+    order = generator.permutation(count)
+    first = round(shares[0] * count)
+    second = first + round(shares[1] * count)
+    return [order[:first], order[first:second], order[second:]]
+
+
+def stratified_rows(
+    target: NDArray[np.int64], shares: tuple[float, float, float], generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """As :func:`random_rows`, with each class divided in these shares as well as its rows allow."""
+    parts: list[list[NDArray[np.int64]]] = [[], [], []]
+    for label in np.unique(target):
+        own = np.flatnonzero(target == label)
+        for part, rows in zip(parts, random_rows(len(own), shares, generator), strict=True):
+            part.append(own[rows])
+    return [generator.permutation(np.concatenate(part)) for part in parts]
+
+
+def classification_splits(
+    name: str,
+    features: NDArray[np.float32],
+    target: NDArray[np.int64],
+    rows: list[NDArray[np.int64]],
+    classes: tuple[str, ...],
+    *,
+    digest: str,
+    notes: tuple[str, ...] = (),
+) -> Splits:
+    """Scale by the training part and put together."""
+    missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
+    if missing:
+        raise ValueError(
+            f"{name}: no row of the training part has {_listed(classes, missing)}, so it cannot be learned: "
+            "give more rows of it, or leave it out"
+        )
+    parts = _scaled_parts(features, target, rows)
+    task: Task = "binary" if len(classes) == 2 else "multiclass"
+    return Splits(name, task, *parts, classes=classes, digest=digest, notes=notes)
+
+
+def regression_splits(
+    name: str,
+    features: NDArray[np.float32],
+    target: NDArray[np.float64],
+    rows: list[NDArray[np.int64]],
+    *,
+    digest: str,
+    notes: tuple[str, ...] = (),
+) -> Splits:
+    """Scale by the training part, the target to mean 0 and deviation 1, and put together."""
+    mean, deviation = float(target[rows[0]].mean()), float(target[rows[0]].std())
+    if not deviation > 0:
+        raise ValueError(f"{name}: the target is {mean:g} in all rows of the training part: nothing to learn")
+    scaled = ((target - mean) / deviation).astype(np.float32)
+    parts = _scaled_parts(features, scaled, rows)
+    return Splits(name, "regression", *parts, target_scale=(mean, deviation), digest=digest, notes=notes)
+
+
+def _scaled_parts(
+    features: NDArray[np.float32],
+    target: NDArray[np.int64] | NDArray[np.float32],
+    rows: list[NDArray[np.int64]],
+) -> tuple[Part, Part, Part]:
+    scaling = Scaling.of(features[rows[0]])
+    first, second, third = (Part(scaling.apply(features[own]), target[own]) for own in rows)
+    return first, second, third
+
+
+def _listed(classes: tuple[str, ...], labels: list[int]) -> str:
+    names = ", ".join(repr(classes[label]) for label in labels)
+    return f"the class {names}" if len(labels) == 1 else f"the classes {names}"

@@ -1,0 +1,72 @@
+"""SUSY: 5,000,000 simulated collisions, 18 features, signal or background. Baldi et al., UCI data set 279."""
+
+import gzip
+import itertools
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafnets.data.folder import data_folder, load_arrays, load_or_make
+from kafnets.data.splits import Splits, classification_splits, digest_of, random_rows
+
+ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/00279/SUSY.csv.gz"
+FEATURES = 18
+HELD_OUT = 500_000
+"""The last so many rows are for the test, as many before them for validation."""
+
+CHUNK = 200_000
+"""Rows that are read at once."""
+
+
+def load(seed: int = 0) -> Splits:
+    """All of it, in the official division; ``seed`` changes nothing."""
+    arrays = load_or_make("susy.npz", read_original, original="SUSY.csv.gz", address=ADDRESS, sha256=None)
+    features, target = arrays["X"].astype(np.float32, copy=False), arrays["y"].astype(np.int64)
+    count = len(target)
+    if count <= 2 * HELD_OUT:
+        raise ValueError(f"susy.npz holds {count} rows, too few for the official division: delete it")
+    marks = [0, count - 2 * HELD_OUT, count - HELD_OUT, count]
+    rows = [np.arange(begin, end) for begin, end in itertools.pairwise(marks)]
+    return classification_splits("susy", features, target, rows, _CLASSES, digest=digest_of(features, target))
+
+
+def load_sample(seed: int = 0) -> Splits:
+    """Few but real rows, from susy_sample.npz in the data folder; a sixth of the first for validation."""
+    path = data_folder() / "susy_sample.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there: the sample is not downloaded, only the whole set is")
+    arrays = load_arrays(path)
+    features = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float32)
+    target = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64)
+    learned = len(arrays["y_train"])
+    train, validation, rest = random_rows(learned, (5 / 6, 1 / 6, 0.0), np.random.default_rng(seed))
+    rows = [np.concatenate([train, rest]), validation, np.arange(learned, len(target))]
+    name = f"susy sample ({learned:,} + {len(target) - learned:,} rows)"
+    return classification_splits(name, features, target, rows, _CLASSES, digest=digest_of(features, target))
+
+
+_CLASSES = ("background", "signal")
+
+
+def read_original(path: Path) -> dict[str, NDArray[np.generic]]:
+    """The published text, compressed or not, piece by piece: 2.4 GB of it must not be in memory at once."""
+    import pandas as pd
+
+    features: list[NDArray[np.float32]] = []
+    labels: list[NDArray[np.int8]] = []
+    try:
+        with pd.read_csv(path, header=None, dtype=np.float32, chunksize=CHUNK) as pieces:
+            for piece in pieces:
+                if piece.shape[1] != FEATURES + 1 or piece.isna().to_numpy().any():
+                    raise ValueError(f"rows should hold {FEATURES + 1} numbers")
+                labels.append(piece[0].to_numpy().astype(np.int8))
+                features.append(piece.loc[:, 1:].to_numpy())
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path} is empty") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is cut short or damaged ({error}): download it again") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not SUSY: {error}") from error
+    return {"X": np.concatenate(features), "y": np.concatenate(labels)}

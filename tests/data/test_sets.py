@@ -1,0 +1,215 @@
+"""The named data sets: bundled, in the data folder, downloaded."""
+
+import functools
+import gzip
+import hashlib
+import http.server
+import io
+import pickle
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kafnets import data
+from kafnets.data import cifar10, folder, sensorless, susy
+
+
+@pytest.fixture
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty one."""
+    path = tmp_path / "data"
+    monkeypatch.setenv("KAFNETS_DATA", str(path))
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """An address on loopback, and the folder behind it."""
+    root = tmp_path / "served"
+    root.mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    serving = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{serving.server_address[1]}", root
+    serving.shutdown()
+    serving.server_close()
+
+
+@pytest.mark.parametrize("name", data.SHIPPED)
+def test_sets_that_need_no_download(name: str) -> None:
+    splits = data.load(name, seed=1)
+    total = len(splits.train) + len(splits.validation) + len(splits.test)
+    assert len(splits.train) == pytest.approx(0.7 * total, abs=10)
+    assert splits.train.features.min() == pytest.approx(-1, abs=1e-6)
+    assert splits.train.features.max() == pytest.approx(1, abs=1e-6)
+    assert len(splits.digest) == 64
+    if splits.task == "regression":
+        assert splits.outputs == 1
+    else:
+        assert set(np.unique(splits.train.target)) == set(range(len(splits.classes)))
+        assert splits.outputs == (1 if len(splits.classes) == 2 else len(splits.classes))
+    again = data.load(name, seed=1)
+    np.testing.assert_array_equal(splits.train.features, again.train.features)
+
+
+def test_parts_do_not_overlap() -> None:
+    splits = data.load("sensorless_sample")
+    rows = [set(map(bytes, part.features)) for part in (splits.train, splits.validation, splits.test)]
+    assert not rows[0] & rows[1]
+    assert not rows[0] & rows[2]
+    assert not rows[1] & rows[2]
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(ValueError, match=r"no data set is called 'sensorles': did you mean 'sensorless'\?"):
+        data.load("sensorles")
+
+
+def test_the_folder_is_the_settings_or_the_users_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KAFNETS_DATA", str(tmp_path))
+    assert folder.data_folder() == tmp_path
+    monkeypatch.delenv("KAFNETS_DATA")
+    assert "kafnets" in str(folder.data_folder())
+
+
+def _sensorless_text(rows: int) -> str:
+    generator = np.random.default_rng(0)
+    table = np.column_stack([generator.normal(size=(rows, 48)), np.arange(rows) % 11 + 1])
+    stream = io.StringIO()
+    np.savetxt(stream, table, fmt="%.6g")
+    return stream.getvalue()
+
+
+def test_download_check_and_cache(
+    data_folder: Path, server: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, root = server
+    (root / "original.txt").write_text(_sensorless_text(110))
+    monkeypatch.setattr(sensorless, "ADDRESS", f"{address}/original.txt")
+    monkeypatch.setattr(sensorless, "ROWS", 110)
+    with pytest.raises(ValueError, match="is not the published data"):
+        data.load("sensorless")
+    made = folder.load_arrays(data_folder / "sensorless.npz")
+    monkeypatch.setattr(sensorless, "DIGEST", hashlib.sha256(made["X"].tobytes()).hexdigest())
+    splits = data.load("sensorless")
+    assert (len(splits.train), len(splits.validation), len(splits.test)) == (77, 16, 17)
+    (root / "original.txt").unlink()
+    data.load("sensorless")  # from the compact form
+    assert not list(data_folder.glob(".*"))  # nothing half-written is left
+
+
+def test_a_wrong_hash_leaves_nothing_behind(data_folder: Path, server: tuple[str, Path]) -> None:
+    address, root = server
+    (root / "archive").write_bytes(b"something else")
+    with pytest.raises(ValueError, match=r"is not what it should be"):
+        folder.load_or_make(
+            "x.npz", lambda _: {}, original="archive", address=f"{address}/archive", sha256="0" * 64
+        )
+    assert not any(data_folder.iterdir())
+
+
+def test_without_a_network_it_says_where_to_put_the_file(data_folder: Path) -> None:
+    with pytest.raises(
+        ConnectionError, match=r"put it at .*archive, or set KAFNETS_DATA to a folder that has it"
+    ):
+        folder.load_or_make(
+            "x.npz", lambda _: {}, original="archive", address="http://127.0.0.1:9/archive", sha256=None
+        )
+
+
+def test_a_damaged_cache_is_named(data_folder: Path) -> None:
+    (data_folder / "sensorless.npz").write_bytes(b"PK\x03\x04 but cut")
+    with pytest.raises(ValueError, match=r"sensorless\.npz is damaged .*delete it"):
+        data.load("sensorless")
+    np.savez(data_folder / "sensorless.npz", X=np.array([{"a": "pickle"}]))
+    with pytest.raises(ValueError, match=r"sensorless\.npz is damaged"):
+        data.load("sensorless")
+
+
+def test_originals_that_are_something_else(data_folder: Path) -> None:
+    path = data_folder / "Sensorless_drive_diagnosis.txt"
+    for text, message in (
+        ("", r"got \(0"),
+        ("1 2 3\n", r"got \(1, 3\)"),
+        ("a b\n", "not a table of numbers"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            data.load("sensorless")
+
+
+def _susy_text(rows: int) -> str:
+    generator = np.random.default_rng(0)
+    table = np.column_stack([np.arange(rows) % 2, generator.normal(size=(rows, 18))])
+    stream = io.StringIO()
+    np.savetxt(stream, table, fmt="%.18e", delimiter=",")
+    return stream.getvalue()
+
+
+def test_susy_is_read_in_pieces_and_divided_officially(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gzip.open(data_folder / "SUSY.csv.gz", "wt") as stream:
+        stream.write(_susy_text(1000))
+    monkeypatch.setattr(susy, "CHUNK", 70)
+    monkeypatch.setattr(susy, "HELD_OUT", 100)
+    splits = data.load("susy", seed=3)
+    assert (len(splits.train), len(splits.validation), len(splits.test)) == (800, 100, 100)
+    assert splits.task == "binary"
+    np.testing.assert_array_equal(splits.train.target, np.arange(800) % 2)
+    with gzip.open(data_folder / "SUSY.csv.gz", "rt") as stream:
+        wanted = np.loadtxt(stream, delimiter=",", dtype=np.float32)[:, 1:]
+    np.testing.assert_array_equal(folder.load_arrays(data_folder / "susy.npz")["X"], wanted)
+
+
+def test_damaged_susy(tmp_path: Path) -> None:
+    path = tmp_path / "SUSY.csv.gz"
+    packed = gzip.compress(_susy_text(500).encode())
+    path.write_bytes(packed[:-200])
+    with pytest.raises(ValueError, match="is cut short or damaged"):
+        susy.read_original(path)
+    for content in (b"1,2,3\n", b"a,b\n", b"1.0," + b"2.0," * 17 + b"\n"):
+        path.write_bytes(gzip.compress(content))
+        with pytest.raises(ValueError, match="is not SUSY"):
+            susy.read_original(path)
+    path.write_bytes(gzip.compress(b""))
+    with pytest.raises(ValueError, match="is empty"):
+        susy.read_original(path)
+
+
+def test_cifar10_is_read_without_running_its_pickles(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    pixels = generator.integers(0, 256, (6, 20, 3072), dtype=np.uint8)
+    labels = generator.integers(0, 10, (6, 20))
+    path = tmp_path / "cifar.tar.gz"
+    names = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
+    with tarfile.open(path, "w:gz") as archive:
+        for name, own, classes in zip(names, pixels, labels, strict=True):
+            batch = {
+                "batch_label": name,
+                "labels": classes.tolist(),
+                "data": own,
+                "filenames": ["a.png"] * 20,
+            }
+            content = pickle.dumps(batch, protocol=2)
+            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    arrays = cifar10.read_original(path)
+    np.testing.assert_array_equal(arrays["y_train"], labels[:5].ravel())
+    images = pixels[:5].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(arrays["X_train"], images)
+    assert arrays["X_test"].shape == (20, 32, 32, 3)
+    path.write_bytes(path.read_bytes()[:-500])
+    with pytest.raises(ValueError, match="is cut short or damaged"):
+        cifar10.read_original(path)
