@@ -63,11 +63,14 @@ class ByChannel(Activation):
             raise TypeError(
                 f"input must be a floating-point tensor, got {input.dtype}: convert it, say with .float()"
             )
-        dtype = torch.promote_types(input.dtype, torch.float32)
-        for parameter in self._parameters.values():  # at small batches parameters() would show
+        # At small batches what is done here shows, so nothing is converted that need not be.
+        given = dtype = input.dtype
+        if dtype is not torch.float32 and dtype is not torch.float64:
+            dtype = torch.promote_types(dtype, torch.float32)
+        for parameter in self._parameters.values():
             if parameter is not None and parameter.dtype is not dtype:
                 dtype = torch.promote_types(dtype, parameter.dtype)
-        return self.activate(input.to(dtype)).to(input.dtype)
+        return self.activate(input) if dtype is given else self.activate(input.to(dtype)).to(given)
 
     def activate(self, s: Tensor) -> Tensor:
         """The formula, in float32 or float64."""
@@ -75,6 +78,10 @@ class ByChannel(Activation):
 
     def along(self, parameter: Tensor, s: Tensor) -> Tensor:
         """``(N,)`` or ``(K, N)`` such that it meets the channels of ``s``, the K going before all axes."""
+        if parameter.dtype is not s.dtype:
+            parameter = parameter.to(s.dtype)
+        if parameter.dim() == 1 and self.dim in (-1, s.dim() - 1):
+            return parameter  # broadcasting finds the last axis by itself
         shape = [1] * s.dim()
         shape[self.dim] = self.num_features
-        return parameter.to(s.dtype).reshape(*parameter.shape[:-1], *shape)
+        return parameter.reshape(*parameter.shape[:-1], *shape)
