@@ -11,6 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks/results/cpu/result.json"
+RIVALS = ROOT / "benchmarks/results/cpu/rivals.json"
 PAGE = ROOT / "docs/speed.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- speed: written by scripts/write_speed_page.py -->", "<!-- end of speed -->"
@@ -39,7 +40,17 @@ def source(result: dict[str, Any]) -> str:
     )
 
 
-def page(result: dict[str, Any]) -> str:
+def rivals_table(rivals: dict[str, Any]) -> str:
+    shapes = list(rivals["times"])
+    lines = [f"| activation | {' | '.join(shapes)} |", "|---" * (len(shapes) + 1) + "|"]
+    for name in rivals["times"][shapes[0]]:
+        times = [rivals["times"][shape][name] for shape in shapes]
+        ratios = (f"{each['ours']['median'] / each['plain']['median']:.2f}" for each in times)
+        lines.append(f"| {name} | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
+def page(result: dict[str, Any], rivals: dict[str, Any]) -> str:
     parts = [
         "# What it costs",
         "Written from `benchmarks/results/cpu/result.json` by `python scripts/write_speed_page.py`; measured by "
@@ -64,7 +75,14 @@ def page(result: dict[str, Any]) -> str:
     training = result["training step"]
     parts += ["## A whole training step", "Adam, batch 100, 18 inputs, one output, one thread.",
               times_table(training, "ReLU, 2 x 300")]  # fmt: skip
-    parts.append(HOW_IT_WORKS)
+    parts += [
+        "## The other activations",
+        "Time over that of a straightforward version in torch, which `kafnets bench --rivals` first compares it with. "
+        "Those with native kernels (SReLU, APL, PAF, Hermite, SAF) are a fraction; the others are the same "
+        f"operators, and what differs from 1 is noise. One thread, {source(rivals)}.",
+        rivals_table(rivals),
+        HOW_IT_WORKS,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,10 +118,10 @@ def summary(result: dict[str, Any]) -> str:
 
 def documents() -> dict[Path, str]:
     """What the documents should say."""
-    result = json.loads(RESULT.read_text())
+    result, rivals = json.loads(RESULT.read_text()), json.loads(RIVALS.read_text())
     readme = README.read_text()
     before, rest = readme.split(BEGIN)
-    return {PAGE: page(result), README: before + summary(result) + rest.split(END)[1]}
+    return {PAGE: page(result, rivals), README: before + summary(result) + rest.split(END)[1]}
 
 
 def main() -> None:
