@@ -3,13 +3,13 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 try:
     import typer
     from rich.console import Console
 
-    from kafnets.listing import activation_table
+    from kafnets.listing import activation_table, result_table, run_progress
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the kafnets command needs {error.name}: pip install 'kafnets[cli]'")
 
@@ -70,10 +70,58 @@ def list_activations(
     found = kafnets.names(family)
     if not found:
         families = dict.fromkeys(facts_of(name).family for name in kafnets.names())
-        typer.echo(f"no family is called {family!r}: give one of {', '.join(families)}", err=True)
-        raise typer.Exit(2)
+        _refuse(f"no family is called {family!r}: give one of {', '.join(families)}")
     console = Console()
     console.print(activation_table(found, console.width))
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help="sensorless, for now.")],
+    profile: Annotated[str, typer.Option(help="paper, or quick for a smaller setting.")] = "paper",
+    activations: Annotated[str, typer.Option(help="Names, with commas between them.")] = "",
+    layers: Annotated[str, typer.Option(help="Numbers of hidden layers, with commas.")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 5,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
+    output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("results"),
+) -> None:
+    """Run one of the paper's experiments again, beside its published numbers.
+
+    Example: kafnets reproduce sensorless --profile quick --activations tanh,kaf --seeds 2
+
+    Finished runs are kept: interrupt it whenever you like, and the same command goes on where it was. "kaf
+    from tanh" and "kaf frozen" are names too.
+    """
+    from kafnets.experiments import published, sensorless, summary
+    from kafnets.experiments.runner import execute_all
+
+    if experiment != "sensorless":
+        _refuse(f"no experiment is called {experiment!r}: there is sensorless")
+    try:
+        chosen = sensorless.descriptions(
+            profile,
+            activations.split(",") if activations else sensorless.ACTIVATIONS,
+            [int(each) for each in layers.split(",")] if layers else sensorless.LAYERS,
+            seeds,
+        )
+    except ValueError as error:
+        _refuse(str(error))
+    console = Console()
+    try:
+        with run_progress(console, len(chosen)) as told:
+            execute_all(chosen, output, jobs=jobs, told=told)
+    except KeyboardInterrupt:
+        console.print(f"stopped; the same command goes on from what is in {output}")
+        raise typer.Exit(130) from None
+    except (ValueError, OSError, FloatingPointError) as error:
+        _refuse(str(error))
+    found = summary.cells(chosen, output)
+    console.print(result_table(found, published.SENSORLESS_ACCURACY, f"sensorless, {profile} profile"))
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(2)
 
 
 def main() -> None:

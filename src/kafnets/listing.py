@@ -1,8 +1,48 @@
-"""The table of all activations, the paper's Table 1 with every rival."""
+"""What the command line shows: the table of all activations, progress, results."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from kafnets.experiments.description import Description
+from kafnets.experiments.summary import Cell
 from kafnets.registry import facts_of, options_of
+
+
+@contextmanager
+def run_progress(console: Console, total: int) -> Iterator[Callable[[Description, str], None]]:
+    """A bar over runs; call what it gives after each of them."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("runs", total=total)
+
+        def told(description: Description, outcome: str) -> None:
+            progress.update(bar, advance=1, description=f"{description.folder.parent.name}: {outcome}")
+
+        yield told
+
+
+def result_table(cells: list[Cell], published: Mapping[tuple[str, int], float], title: str) -> Table:
+    """Means and deviations over seeds, best first, the paper's value beside."""
+    metric = cells[0].metric if cells else "score"
+    table = Table(
+        "activation", "layers", f"test {metric}", "seeds", "parameters", "paper", "difference", title=title
+    )
+    for cell in sorted(cells, key=lambda each: -each.mean):
+        paper = published.get((cell.label, cell.layers))
+        table.add_row(
+            cell.label,
+            str(cell.layers),
+            f"{cell.mean:.4f} ± {cell.deviation:.4f}",
+            str(len(cell.values)) + (f" of {cell.wanted}" if len(cell.values) < cell.wanted else ""),
+            f"{cell.parameters:,}",
+            "-" if paper is None else f"{paper:.4f}",
+            "-" if paper is None else f"{cell.mean - paper:+.4f}",
+        )
+    return table
 
 
 def activation_table(names: list[str], width: int) -> Table:

@@ -10,8 +10,8 @@ from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kafnets.benchmark.provenance import provenance
 from kafnets.benchmark.timing import interleaved
+from kafnets.provenance import provenance
 from kafnets.registry import create, facts_of
 
 SHAPES = [(100, 300), (1024, 1024)]

@@ -9,10 +9,10 @@ from torch import nn
 
 from kafnets.benchmark import memory
 from kafnets.benchmark.correctness import error_ratios
-from kafnets.benchmark.provenance import provenance
 from kafnets.benchmark.rows import Row, adam_step, kaf2d_row, kaf_row, peer_rows, step, torch_rows
 from kafnets.benchmark.timing import interleaved
 from kafnets.nn.expansions import KAF
+from kafnets.provenance import provenance
 
 SHAPES = [(100, 300), (1024, 1024), (100, 150, 16, 16)]
 SIZES = [5, 10, 20, 40, 80, 160, 320, 500]

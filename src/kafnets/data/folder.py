@@ -1,7 +1,7 @@
 """Where data lie, and how they get there: checked by hash, written in one go."""
 
 import os
-import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,9 +26,7 @@ def data_folder() -> Path:
 def written_at_once(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place if all went well, and vanishes if not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
     try:
         yield temporary
         os.replace(temporary, path)

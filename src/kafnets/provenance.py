@@ -43,7 +43,7 @@ def _commit() -> str:
         )
         changes = subprocess.run(
             ["git", "status", "--porcelain", "--", "."],
-            cwd=folder.parent,
+            cwd=folder,
             capture_output=True,
             text=True,
             check=True,

@@ -1,0 +1,75 @@
+"""One run, described: which data, which network, which seed."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from kafnets import data
+from kafnets.data.splits import Splits
+from kafnets.networks import mlp
+from kafnets.train.settings import Settings
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything that a result depends on.
+
+    Attributes:
+        experiment: its name.
+        profile: "paper", or the name of a smaller setting.
+        label: what tables call the activation.
+        data: the name of the data set.
+        activation: a registered name.
+        hidden: widths of the hidden layers.
+        seed: of the division of the data, the first weights, and everything random in training.
+        options: for the activation.
+        dropout: behind each hidden layer.
+        frozen: the activation's own parameters stay as they start.
+        settings: of training.
+    """
+
+    experiment: str
+    profile: str
+    label: str
+    data: str
+    activation: str
+    hidden: tuple[int, ...]
+    seed: int
+    options: dict[str, Any] = field(default_factory=dict)
+    dropout: tuple[float, ...] = ()
+    frozen: bool = False
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def folder(self) -> Path:
+        """Where its run folder is, below the folder of results."""
+        layers = f"{len(self.hidden)}x{self.hidden[0]}" if self.hidden else "linear"
+        return Path(self.experiment) / self.profile / f"{self.label} {layers}" / f"seed {self.seed}"
+
+    def config(self) -> dict[str, Any]:
+        """For the run folder."""
+        return asdict(self) | {"settings": self.settings.describe()}
+
+    def load(self) -> Splits:
+        """The data."""
+        return data.load(self.data, self.seed)
+
+    def build(self, splits: Splits) -> nn.Sequential:
+        """The network, with its first weights."""
+        network = mlp(
+            splits.inputs,
+            self.hidden,
+            splits.outputs,
+            self.activation,
+            dropout=self.dropout or 0.0,
+            generator=torch.Generator().manual_seed(self.seed),
+            **self.options,
+        )
+        if self.frozen:
+            for module in network:
+                if hasattr(module, "facts"):
+                    module.requires_grad_(False)
+        return network

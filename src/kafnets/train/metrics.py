@@ -1,0 +1,47 @@
+"""Scores of a network's outputs, the larger the better but for errors."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from kafnets.data.splits import Task
+
+MAIN = {"binary": "auc", "multiclass": "accuracy", "regression": "r2"}
+"""What decides when to stop and which activation is best; larger is better for all three."""
+
+
+def loss(task: Task, outputs: Tensor, target: Tensor) -> Tensor:
+    """Cross-entropy, or the squared error."""
+    if task == "multiclass":
+        return functional.cross_entropy(outputs, target)
+    if task == "binary":
+        return functional.binary_cross_entropy_with_logits(outputs[:, 0], target.to(outputs.dtype))
+    return functional.mse_loss(outputs[:, 0], target)
+
+
+def scores(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
+    """All that are usual for the task, on all rows of a part."""
+    found = {"loss": loss(task, outputs, target).item()}
+    if task == "regression":
+        residual = (outputs[:, 0] - target).double()
+        spread = (target - target.double().mean()).double()
+        found["rmse"] = residual.square().mean().sqrt().item()
+        found["r2"] = 1 - (residual.square().sum() / spread.square().sum()).item()
+        return found
+    predicted = outputs.argmax(1) if task == "multiclass" else (outputs[:, 0] > 0).long()
+    found["accuracy"] = (predicted == target).double().mean().item()
+    if task == "binary":
+        found["auc"] = auc(outputs[:, 0], target)
+    return found
+
+
+def auc(scores: Tensor, target: Tensor) -> float:
+    """The share of pairs of a positive and a negative row in the right order; equal scores count half."""
+    _, places, counts = torch.unique(scores.double(), return_inverse=True, return_counts=True)
+    ends = counts.cumsum(0).double()
+    ranks = (ends - (counts - 1) / 2)[places]  # mean rank of equal scores, from 1
+    positive = target == 1
+    here, there = int(positive.sum()), int((~positive).sum())
+    if here == 0 or there == 0:
+        return float("nan")
+    return ((ranks[positive].sum() - here * (here + 1) / 2) / (here * there)).item()

@@ -1,0 +1,151 @@
+"""Run folders: what is in them can be trusted, whenever the process that wrote them was killed.
+
+A folder holds ``config.json``, ``checkpoint.pt`` while it runs, then ``model.pt``, ``shapes.npz``,
+``report.json`` and last of all ``DONE``. Every file takes its place in one step. A checkpoint carries a
+SHA-256 of itself; the marker holds those of the other files. The weights may be taken away, to save space,
+and the run still counts as finished.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kafnets.data.folder import written_at_once
+
+CONFIG, CHECKPOINT, MODEL, SHAPES, REPORT, DONE = (
+    "config.json",
+    "checkpoint.pt",
+    "model.pt",
+    "shapes.npz",
+    "report.json",
+    "DONE",
+)
+
+
+class RunFolder:
+    """One run's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, config: dict[str, Any]) -> None:
+        """Write the config, or make sure that it is the one that is there."""
+        stored = self._json(CONFIG)
+        if stored is None:
+            self._write(CONFIG, _as_json(config))
+        elif stored != json.loads(_as_json(config)):
+            changed = [key for key in {*stored, *config} if stored.get(key) != config.get(key)]
+            raise ValueError(
+                f"{self.path} holds a run with other settings ({', '.join(sorted(changed))}): choose another "
+                "folder, or delete it"
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Whether no other process works here; for as long as the block runs, if so."""
+        from filelock import FileLock, Timeout
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    @property
+    def done(self) -> bool:
+        """Whether it was finished, and its files are still what they were then."""
+        marker = self._json(DONE)
+        if marker is None:
+            return False
+        files = marker.get("sha256", {})
+        return bool(files) and all(
+            _digest_of(self.path / name) == files.get(name) for name in (CONFIG, SHAPES, REPORT)
+        )
+
+    def save_checkpoint(self, state: dict[str, Any]) -> None:
+        """After each epoch."""
+        stream = io.BytesIO()
+        torch.save(state, stream)
+        content = stream.getvalue()
+        self._write(CHECKPOINT, hashlib.sha256(content).digest() + content)
+
+    def load_checkpoint(self) -> dict[str, Any] | None:
+        """The last one, or None if there is none that can be trusted."""
+        try:
+            content = (self.path / CHECKPOINT).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, content = content[:32], content[32:]
+        if hashlib.sha256(content).digest() != digest:
+            return None
+        state: dict[str, Any] = torch.load(io.BytesIO(content), weights_only=True)
+        return state
+
+    def finish(
+        self, report: dict[str, Any], weights: dict[str, torch.Tensor], shapes: dict[str, NDArray[np.float32]]
+    ) -> None:
+        """Write the results and, when they are all there, the marker; then the checkpoint has had its day."""
+        stream = io.BytesIO()
+        torch.save(weights, stream)
+        self._write(MODEL, stream.getvalue())
+        stream = io.BytesIO()
+        np.savez_compressed(stream, **shapes)  # type: ignore[arg-type]
+        self._write(SHAPES, stream.getvalue())
+        self._write(REPORT, _as_json(report))
+        files = {name: _digest_of(self.path / name) for name in (CONFIG, MODEL, SHAPES, REPORT)}
+        self._write(DONE, _as_json({"sha256": files}))
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
+
+    def report(self) -> dict[str, Any]:
+        """Of a finished run."""
+        found = self._json(REPORT)
+        if found is None:
+            raise FileNotFoundError(f"{self.path} has no {REPORT}: the run is not finished")
+        return found
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Of a finished run: the best ones."""
+        marker = self._json(DONE)
+        if marker is None or _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
+            raise ValueError(f"{self.path / MODEL} is not there, or not what was written: run it again")
+        state: dict[str, torch.Tensor] = torch.load(self.path / MODEL, weights_only=True)
+        return state
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        try:
+            found = json.loads((self.path / name).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _write(self, name: str, content: bytes) -> None:
+        with written_at_once(self.path / name) as temporary, temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _as_json(content: dict[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _digest_of(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
