@@ -17,8 +17,11 @@ ROOMS = [
     "nn",
     "zoo",
     "networks",
-    "listing",
+    "provenance",
     "data",
+    "train",
+    "experiments",
+    "listing",
     "benchmark",
     "cli",
 ]
