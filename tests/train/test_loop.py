@@ -1,0 +1,100 @@
+"""The training loop."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import kafnets
+from kafnets import data
+from kafnets.train import Settings, fit
+
+SHORT = Settings(epochs=6, patience=6)
+
+
+def network(splits: data.Splits, activation: str = "kaf", **options: Any) -> nn.Sequential:
+    generator = torch.Generator().manual_seed(1)
+    return kafnets.mlp(splits.inputs, (20,), splits.outputs, activation, generator=generator, **options)
+
+
+@pytest.mark.parametrize(("name", "metric", "least"), [
+    ("iris", "accuracy", 0.85), ("breast_cancer", "auc", 0.97), ("diabetes", "r2", 0.2),
+])  # fmt: skip
+def test_it_learns_every_kind_of_task(name: str, metric: str, least: float) -> None:
+    splits = data.load(name)
+    trained = fit(network(splits), splits, Settings(epochs=150, batch_size=20))
+    assert trained.test[metric] > least
+
+
+def test_a_seed_decides_everything_and_the_global_generator_stays() -> None:
+    splits = data.load("digits")
+    models = [network(splits, dropout=0.3) for _ in range(3)]
+    before = torch.get_rng_state()
+    first, second = (fit(model, splits, SHORT, seed=4) for model in models[:2])
+    assert torch.equal(torch.get_rng_state(), before)
+    assert first.epochs == second.epochs
+    assert first.test == second.test
+    other = fit(models[2], splits, SHORT, seed=5)
+    assert other.epochs != first.epochs
+
+
+@pytest.mark.parametrize("schedule", [None, lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 2)])
+def test_resuming_is_bit_identical(schedule: Any) -> None:
+    splits = data.load("digits")
+    settings = Settings(epochs=6, patience=6, schedule=schedule)
+    states: list[dict[str, Any]] = []
+    whole = fit(
+        network(splits, "rrelu", dropout=0.2),
+        splits,
+        settings,
+        save=lambda state: states.append(copy.deepcopy(state)),
+    )
+    for state in (states[0], states[3]):
+        torch.rand(3)  # whatever happened in between
+        rest = fit(network(splits, "rrelu", dropout=0.2), splits, settings, resume=state)
+        assert rest.test == whole.test
+        assert rest.epochs == whole.epochs
+        for one, two in zip(rest.model.parameters(), whole.model.parameters(), strict=True):
+            assert torch.equal(one, two)
+
+
+def test_it_stops_early_and_keeps_the_best_weights() -> None:
+    splits = data.load("iris")
+    settings = Settings(epochs=300, patience=5, learning_rate=0.05)
+    trained = fit(network(splits), splits, settings)
+    assert len(trained.epochs) == trained.best_epoch + 5 < 300
+    best = max(trained.epochs, key=lambda row: (row["validation_accuracy"], -row["epoch"]))
+    assert best["epoch"] == trained.best_epoch
+    assert trained.validation["accuracy"] == best["validation_accuracy"]
+
+
+def test_decay_reaches_what_may_decay() -> None:
+    splits = data.load("iris")
+    decays: dict[str, float] = {}
+
+    def optimizer(groups: Any) -> torch.optim.Optimizer:
+        decays.update({group["name"]: group["weight_decay"] for group in groups})
+        return torch.optim.SGD(groups, lr=0.1)
+
+    fit(network(splits, "prelu"), splits, Settings(epochs=1, weight_decay=0.3, optimizer=optimizer))
+    assert decays == {"weights": 0.3, "undecayed": 0.0}
+
+
+def test_any_optimizer() -> None:
+    splits = data.load("iris")
+    settings = Settings(epochs=3, optimizer=lambda groups: torch.optim.SGD(groups, lr=0.1))
+    assert len(fit(network(splits), splits, settings).epochs) == 3
+    assert settings.describe()["optimizer"].endswith("<lambda>")
+
+
+def test_settings_are_checked_and_nan_is_named() -> None:
+    with pytest.raises(ValueError, match="batch_size must be a whole number from 1, got 0"):
+        Settings(batch_size=0)
+    with pytest.raises(ValueError, match="learning_rate must be a number from 0, got -1"):
+        Settings(learning_rate=-1)
+    splits = data.load("diabetes")
+    model = network(splits, "paf", degree=9)
+    with pytest.raises(FloatingPointError, match=r"the loss became NaN in epoch .*smaller learning_rate"):
+        fit(model, splits, Settings(epochs=30, learning_rate=1e6))

@@ -1,0 +1,82 @@
+"""Run folders: nothing that was cut short or changed is trusted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from kafnets.train.runs import RunFolder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    found = RunFolder(tmp_path / "run")
+    found.begin({"a": 1})
+    return found
+
+
+def finish(folder: RunFolder) -> None:
+    shapes = {"curve": np.arange(3, dtype=np.float32)}
+    folder.finish({"score": 0.5}, {"w": torch.ones(2)}, shapes)
+
+
+def test_a_run_is_done_when_everything_is_written(folder: RunFolder) -> None:
+    assert not folder.done
+    with pytest.raises(FileNotFoundError, match="the run is not finished"):
+        folder.report()
+    folder.save_checkpoint({"epoch": 3})
+    finish(folder)
+    assert folder.done
+    assert folder.report() == {"score": 0.5}
+    assert torch.equal(folder.weights()["w"], torch.ones(2))
+    assert folder.load_checkpoint() is None
+    assert not list(folder.path.glob(".*.*"))
+
+
+@pytest.mark.parametrize("name", ["report.json", "shapes.npz", "config.json", "DONE"])
+def test_changed_and_cut_files_are_noticed(folder: RunFolder, name: str) -> None:
+    finish(folder)
+    path = folder.path / name
+    content = path.read_bytes()
+    for damage in (content[:-3], b"", content.replace(b"0", b"1") + b" "):
+        path.write_bytes(damage)
+        assert not folder.done
+    path.unlink()
+    assert not folder.done
+
+
+def test_weights_may_be_taken_away_but_not_changed(folder: RunFolder) -> None:
+    finish(folder)
+    (folder.path / "model.pt").write_bytes(b"something else")
+    with pytest.raises(ValueError, match=r"model\.pt is not there, or not what was written"):
+        folder.weights()
+    (folder.path / "model.pt").unlink()
+    assert folder.done
+
+
+def test_checkpoints_are_checked(folder: RunFolder) -> None:
+    assert folder.load_checkpoint() is None
+    folder.save_checkpoint({"epoch": 3, "weights": torch.ones(4)})
+    state = folder.load_checkpoint()
+    assert state is not None
+    assert state["epoch"] == 3
+    path = folder.path / "checkpoint.pt"
+    content = path.read_bytes()
+    for damage in (content[:-1], content[:10], b"", content[:50] + b"x" + content[51:]):
+        path.write_bytes(damage)
+        assert folder.load_checkpoint() is None
+
+
+def test_another_config_is_refused(folder: RunFolder) -> None:
+    folder.begin({"a": 1})
+    with pytest.raises(ValueError, match=r"holds a run with other settings \(a, b\)"):
+        folder.begin({"a": 2, "b": 3})
+
+
+def test_one_process_at_a_time(folder: RunFolder) -> None:
+    with folder.locked() as first, RunFolder(folder.path).locked() as second:
+        assert first
+        assert not second
+    with folder.locked() as again:
+        assert again
