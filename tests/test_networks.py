@@ -1,5 +1,7 @@
 """The network builders."""
 
+import functools
+
 import pytest
 import torch
 from torch import nn
@@ -37,12 +39,15 @@ def test_every_activation_fits(name: str) -> None:
 
 @pytest.mark.parametrize("name", kafnets.names())
 def test_a_generator_decides_everything(name: str) -> None:
+    before = torch.get_rng_state()
     first, second = (
         kafnets.mlp(5, (6, 6), 1, name, generator=torch.Generator().manual_seed(3)).state_dict()
         for _ in range(2)
     )
     assert all(torch.equal(first[key], second[key]) for key in first)
     third = kafnets.mlp(5, (6, 6), 1, name, generator=torch.Generator().manual_seed(4)).state_dict()
+    if name != "network_in_network":
+        assert torch.equal(torch.get_rng_state(), before)
     assert any(not torch.equal(first[key], third[key]) for key in first)
 
 
@@ -98,6 +103,28 @@ def test_factories() -> None:
         TypeError, match=r"activation must be a name or a function that makes modules, got ReLU\(\)"
     ):
         kafnets.mlp(3, (4,), 1, nn.ReLU())
+
+
+def test_layers_with_their_own_map_as_factories() -> None:
+    assert kafnets.mlp(3, (4, 4), 1, kafnets.Maxout)(torch.randn(5, 3)).shape == (5, 1)
+    bare = functools.partial(nn.Linear, bias=False)
+    layer = kafnets.mlp(3, (4,), 1, "lp_unit", linear=bare)[0]
+    assert isinstance(layer, kafnets.LpUnit)
+    assert isinstance(layer.linear, nn.Linear)
+    assert layer.linear.bias is None
+    assert kafnets.mlp(3, (4,), 1, kafnets.KAF, dim=1)[1].dim == 1
+
+
+def test_an_activations_own_linear_maps_are_left_alone() -> None:
+    class Own(nn.Module):
+        def __init__(self, num_features: int) -> None:
+            super().__init__()
+            self.inner = nn.Linear(num_features, num_features)
+            nn.init.zeros_(self.inner.weight)
+
+    own = kafnets.mlp(3, (4,), 1, Own)[1]
+    assert isinstance(own, Own)
+    assert not own.inner.weight.any()
 
 
 def test_options_reach_the_activation() -> None:

@@ -1,5 +1,6 @@
 """The registry, and activations of a third party."""
 
+import functools
 import re
 
 import pytest
@@ -50,9 +51,26 @@ def test_names_are_unique_but_a_class_may_be_defined_again() -> None:
 
 def test_a_function_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
-    kafnets.register("gelu")(lambda num_features: nn.GELU())
+    kafnets.register("gelu")(lambda n: nn.GELU())
+    kafnets.register("hardswish")(nn.Hardswish)
+    kafnets.register("wide_maxout")(functools.partial(kafnets.Maxout, pieces=7))
     assert isinstance(kafnets.create("gelu", 3), nn.GELU)
+    assert isinstance(kafnets.create("hardswish", 3), nn.Hardswish)
     assert registry.facts_of("gelu").family == "other"
+    assert kafnets.mlp(3, (4,), 1, "wide_maxout")[0].pieces == 7
+    with pytest.raises(ValueError, match="the name 'gelu' is taken"):
+        kafnets.register("gelu")(lambda n: nn.Tanh())
+
+
+def test_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+    class Entry:
+        def load(self) -> None:
+            kafnets.register("from_elsewhere")(nn.Mish)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Entry()])
+    assert "from_elsewhere" in CliRunner().invoke(app, ["list"], env={"COLUMNS": "100"}).output
 
 
 def test_errors_say_what_would_work() -> None:

@@ -18,7 +18,10 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Learned acti
 
 @app.callback()
 def _commands() -> None:
-    """Keeps the commands' names when there is only one."""
+    """What other packages have registered is there before any command runs."""
+    from kafnets.registry import load_plugins
+
+    load_plugins()
 
 
 @app.command()
@@ -60,9 +63,9 @@ def list_activations(
 
     Example: kafnets list --family parametric
 
-    "params" are learned parameters a neuron, in terms of the options. "local" tells whether a parameter acts
-    on a part of the line; "decay" whether weight decay may act on it ("own": a penalty of its own does). A
-    wide terminal shows options and sources as well.
+    "set by" is the option for its flexibility, "params" the learned parameters a neuron. "local" tells
+    whether a parameter acts on a part of the line; "decay" whether weight decay may act on it ("own": a
+    penalty of its own does). A wide terminal shows options and sources as well.
     """
     import kafnets
     from kafnets.registry import facts_of

@@ -47,10 +47,12 @@ def result_table(cells: list[Cell], published: Mapping[tuple[str, int], float], 
 
 def activation_table(names: list[str], width: int) -> Table:
     """One row a name. Narrow terminals get fewer columns."""
-    headings = ["name", "formula", "params", "smooth", "local", "decay", "plot"]
+    headings = ["name", "formula", "set by", "params", "smooth", "local", "decay", "plot"]
     if width >= 120:
         headings += ["options", "source"]
     table = Table(*headings, title="Activations", row_styles=["", "dim"])
+    for column in table.columns:
+        column.overflow = "fold"  # wrapped, never cut
     table.columns[0].no_wrap = True
     family = ""
     for name in names:
@@ -62,6 +64,7 @@ def activation_table(names: list[str], width: int) -> Table:
             "name": name,
             "formula": facts.formula,
             "options": ", ".join(_shown(*option) for option in options_of(name).items()),
+            "set by": facts.hyperparameter or "-",
             "params": facts.parameters,
             "smooth": _yes_or_no(facts.smooth),
             "local": facts.local or "-",

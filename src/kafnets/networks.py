@@ -1,6 +1,5 @@
 """Networks with any activation: the builders know who changes the width and who brings the linear map."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ import torch
 from torch import nn
 
 from kafnets.nn.activation import check_whole
-from kafnets.registry import Factory, accepted, create, facts_of, find
+from kafnets.registry import Factory, accepted, declared_by, facts_of, find, make
 
 Activation = str | Factory
 """A registered name, or what makes a module from the number of features."""
@@ -52,16 +51,16 @@ def mlp(
     check_whole("inputs", inputs)
     check_whole("outputs", outputs)
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
-    linear = functools.partial(nn.Linear, device=device, dtype=dtype)
+    linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
     layers: list[nn.Module] = []
     width = inputs
     for number, share in zip(widths, _shares(dropout, len(widths), "hidden layers"), strict=True):
         check_whole("hidden", number)
         block, width = _nonlinear(activation, width, number, linear, surroundings, options)
-        layers += [*block, *_dropout(activation, share, nn.Dropout)]
+        layers += [*block, *_dropout(activation, share)]
     layers.append(linear(width, outputs))
-    return _initialized(nn.Sequential(*layers), generator)
+    return nn.Sequential(*layers)
 
 
 def cnn(
@@ -109,20 +108,22 @@ def cnn(
         check_whole(name, value)
     if not isinstance(kernel_size, int) or kernel_size < 1 or kernel_size % 2 == 0:
         raise ValueError(f"kernel_size must be an odd whole number, got {kernel_size!r}")
-    height, breadth = (image_size, image_size) if isinstance(image_size, int) else image_size
-    check_whole("image_size", min(height, breadth))
-    convolution = functools.partial(
-        nn.Conv2d, kernel_size=kernel_size, padding=kernel_size // 2, device=device, dtype=dtype
+    height, breadth = image_size if isinstance(image_size, tuple) else (image_size, image_size)
+    check_whole("image_size", height)
+    check_whole("image_size", breadth)
+    linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
+    convolution = _linear_maps(
+        nn.Conv2d, generator, kernel_size=kernel_size, padding=kernel_size // 2, device=device, dtype=dtype
     )
     surroundings = {"dim": 1, "generator": generator, "device": device, "dtype": dtype}
     layers: list[nn.Module] = []
     width = channels
     for share in _shares(dropout, modules, "modules"):
         block, width = _nonlinear(activation, width, filters, convolution, surroundings, options)
-        layers += [*block, nn.MaxPool2d(3, stride=2, padding=1), *_dropout(activation, share, nn.Dropout)]
+        layers += [*block, nn.MaxPool2d(3, stride=2, padding=1), *_dropout(activation, share)]
         height, breadth = (height + 1) // 2, (breadth + 1) // 2
-    layers += [nn.Flatten(), nn.Linear(width * height * breadth, outputs, device=device, dtype=dtype)]
-    return _initialized(nn.Sequential(*layers), generator)
+    layers += [nn.Flatten(), linear(width * height * breadth, outputs)]
+    return nn.Sequential(*layers)
 
 
 def _nonlinear(
@@ -134,34 +135,29 @@ def _nonlinear(
     options: dict[str, Any],
 ) -> tuple[list[nn.Module], int]:
     """A linear map and its activation, or the layer that is both, and the width that comes out."""
-    if isinstance(activation, str):
-        taken = accepted(find(activation), **surroundings) | options
-        if facts_of(activation).owns_linear:
-            return [create(activation, number, in_features=width, linear=linear, **taken)], number
-        made: nn.Module = create(activation, number, **taken)
-    elif isinstance(activation, nn.Module):
+    if isinstance(activation, nn.Module):
         raise TypeError(
             f"activation must be a name or a function that makes modules, got {activation}: each layer "
             "needs one of its own"
         )
-    elif isinstance(activation, type) and activation.__module__.startswith("torch.nn"):
-        # torch's classes do not take the number of features, but for this one.
-        sizes = (number,) if issubclass(activation, nn.PReLU) else ()
-        made = activation(*sizes, **options)
+    factory = find(activation) if isinstance(activation, str) else activation
+    called = activation if isinstance(activation, str) else getattr(factory, "__name__", str(factory))
+    taken = accepted(factory, **surroundings) | options
+    if declared_by(factory).owns_linear:
+        taken = {"in_features": width, "linear": linear} | taken
+        layers = [make(factory, number, taken, called=called)]
     else:
-        made = activation(number, **accepted(activation, **surroundings), **options)
-    out_features = getattr(made, "out_features", number)
+        layers = [linear(width, number), make(factory, number, taken, called=called)]
+    out_features = getattr(layers[-1], "out_features", number)
     assert isinstance(out_features, int)
-    return [linear(width, number), made], out_features
+    return layers, out_features
 
 
-def _dropout(activation: Activation, share: float, ordinary: type[nn.Module]) -> list[nn.Module]:
+def _dropout(activation: Activation, share: float) -> list[nn.Module]:
     if not share:
         return []
-    facts = facts_of(activation) if isinstance(activation, str) else getattr(activation, "facts", None)
-    if (facts is not None and facts.alpha_dropout) or activation is nn.SELU:
-        return [nn.AlphaDropout(share)]
-    return [ordinary(share)]
+    facts = facts_of(activation) if isinstance(activation, str) else declared_by(activation)
+    return [nn.AlphaDropout(share) if facts.alpha_dropout or activation is nn.SELU else nn.Dropout(share)]
 
 
 def _shares(dropout: float | Sequence[float], count: int, of_what: str) -> list[float]:
@@ -176,10 +172,18 @@ def _shares(dropout: float | Sequence[float], count: int, of_what: str) -> list[
     return shares
 
 
-def _initialized(network: nn.Sequential, generator: torch.Generator | None) -> nn.Sequential:
-    for module in network.modules():
-        if isinstance(module, nn.Linear | nn.Conv2d):
-            nn.init.kaiming_uniform_(module.weight, nonlinearity="relu", generator=generator)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    return network
+def _linear_maps(
+    kind: type[nn.Linear] | type[nn.Conv2d], generator: torch.Generator | None, **options: Any
+) -> Callable[[int, int], nn.Module]:
+    """Makes linear maps that start with He's uniform distribution and biases of 0."""
+
+    def started(inputs: int, outputs: int) -> nn.Module:
+        # torch's constructors draw from the global generator, which is nobody's business if one was given.
+        with torch.random.fork_rng(devices=[], enabled=generator is not None):
+            made = kind(inputs, outputs, **options)
+        nn.init.kaiming_uniform_(made.weight, nonlinearity="relu", generator=generator)
+        assert made.bias is not None
+        nn.init.zeros_(made.bias)
+        return made
+
+    return started

@@ -1,6 +1,8 @@
 """The one registry of activations: every name stands for a class, and the class tells its facts."""
 
 import difflib
+import functools
+import importlib.metadata
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,7 +79,7 @@ def register(name: str) -> Callable[[F], F]:
         if not callable(factory):
             raise TypeError(f"{name!r} must stand for a class or a function, got {factory!r}")
         known = _registered.get(name)
-        if known is not None and _origin(known) != _origin(factory):
+        if known is not None and known is not factory and not _same_source(known, factory):
             raise ValueError(f"the name {name!r} is taken by {_origin(known)}: choose another")
         _registered[name] = factory
         return factory
@@ -101,8 +103,21 @@ def find(name: str) -> Factory:
 
 def facts_of(name: str) -> Facts:
     """What its class declares; nothing, for one that declares nothing."""
-    facts: Facts = getattr(find(name), "facts", _UNDECLARED)
+    return declared_by(find(name))
+
+
+def declared_by(factory: Factory) -> Facts:
+    """The facts on a class, also through ``functools.partial``; nothing, if there are none."""
+    while isinstance(factory, functools.partial):
+        factory = factory.func
+    facts: Facts = getattr(factory, "facts", _UNDECLARED)
     return facts
+
+
+def load_plugins() -> None:
+    """Import what installed packages have put into the entry-point group ``kafnets.activations``."""
+    for entry in importlib.metadata.entry_points(group="kafnets.activations"):
+        entry.load()
 
 
 def options_of(name: str) -> dict[str, Any]:
@@ -124,14 +139,28 @@ def create(name: str, num_features: int, **options: Any) -> nn.Module:
             and its kin) the number it gives, and ``in_features`` the number it is given.
         options: as its class takes them: ``create("apl", 300, segments=5, dim=-1)``.
     """
-    factory = find(name)
+    return make(find(name), num_features, options, called=name)
+
+
+def make(factory: Factory, num_features: int, options: dict[str, Any], *, called: str) -> nn.Module:
+    """Call a factory with the number of features: by that name if it has it, else as its first argument.
+
+    torch's own classes are called without, but for PReLU.
+    """
+    if isinstance(factory, type) and factory.__module__.startswith("torch.nn"):
+        made = factory(*((num_features,) if issubclass(factory, nn.PReLU) else ()), **options)
+        assert isinstance(made, nn.Module)
+        return made
     signature = inspect.signature(factory)
+    named = "num_features" in signature.parameters
+    first: tuple[Any, ...] = () if named else (num_features,)
+    everything = {"num_features": num_features, **options} if named else options
     try:
-        signature.bind(num_features=num_features, **options)
+        signature.bind(*first, **everything)
     except TypeError as error:
         own = ", ".join(key for key in signature.parameters if key not in ("self", "num_features"))
-        raise TypeError(f"{name}: {error}. It takes {own or 'no options'}") from None
-    return factory(num_features=num_features, **options)
+        raise TypeError(f"{called}: {error}. It takes {own or 'no options'}") from None
+    return factory(*first, **everything)
 
 
 def accepted(factory: Factory, **options: Any) -> dict[str, Any]:
@@ -141,6 +170,12 @@ def accepted(factory: Factory, **options: Any) -> dict[str, Any]:
     except ValueError:  # some built-in callables have no signature
         return {}
     return {key: value for key, value in options.items() if key in parameters}
+
+
+def _same_source(one: Factory, two: Factory) -> bool:
+    """Whether both come from the same definition, run again, as in a notebook."""
+    nameless = "<lambda>" in _origin(one) or isinstance(one, functools.partial)
+    return not nameless and _origin(one) == _origin(two)
 
 
 def _origin(factory: Factory) -> str:

@@ -79,6 +79,14 @@ def test_convolutions(name: str) -> None:
     assert wide(torch.randn(2, 3, 9)).shape == (2, 5, 9)
 
 
+def test_images_without_a_batch() -> None:
+    layer = kafnets.create(
+        "maxout", 4, in_features=3, linear=functools.partial(nn.Conv2d, kernel_size=3, padding=1)
+    )
+    image = torch.randn(3, 12, 8)
+    torch.testing.assert_close(layer(image), layer(image[None])[0])
+
+
 def test_arguments_are_checked() -> None:
     with pytest.raises(ValueError, match="pieces must be a whole number from 1, got 0"):
         Maxout(3, 4, pieces=0)

@@ -74,6 +74,29 @@ def test_the_start_is_stored_with_the_weights() -> None:
     torch.testing.assert_close(other.start, learned.start)
 
 
+def test_knots_are_not_loaded_into_another_curve() -> None:
+    stored = SAF(3, boundary=5.0, basis="b_spline").state_dict()
+    with pytest.raises(
+        RuntimeError, match=r"q was stored for boundary=5, basis='b_spline', but this module was"
+    ):
+        SAF(3).load_state_dict(stored)
+
+
+def test_autocast_does_not_round_the_curve() -> None:
+    saf, s = SAF(6), torch.randn(50, 6, generator=torch.Generator().manual_seed(0)) * 2
+    with torch.autocast("cpu", torch.bfloat16):
+        result = saf(s)
+    torch.testing.assert_close(result, saf(s))
+
+
+def test_far_away_its_gradients_are_finite() -> None:
+    saf = SAF(2)
+    saf(torch.tensor([[1e20, -1e20]])).sum().backward()
+    assert saf.q.grad is not None
+    assert saf.q.grad.isfinite().all()
+    assert saf(torch.tensor([[float("inf"), -float("inf")]])).isinf().all()
+
+
 def test_few_knots() -> None:
     saf = SAF(1, knots=2, init="identity", dtype=torch.float64)
     s = torch.linspace(-5, 5, 31, dtype=torch.float64)[:, None]

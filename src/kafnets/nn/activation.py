@@ -1,5 +1,6 @@
 """What activations with one or more parameters a channel share."""
 
+from numbers import Integral
 from typing import ClassVar
 
 import torch
@@ -10,8 +11,12 @@ from kafnets.registry import Facts
 
 def check_whole(name: str, value: int, least: int = 1) -> None:
     """Raise unless ``value`` is a whole number from ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not _is_whole(value) or value < least:
         raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)  # NumPy's as well
 
 
 class Activation(nn.Module):
@@ -25,6 +30,8 @@ class Activation(nn.Module):
     def __init__(self, num_features: int, dim: int) -> None:
         super().__init__()
         check_whole("num_features", num_features)
+        if not _is_whole(dim):
+            raise TypeError(f"dim must be a whole number, got {dim!r}")
         self.num_features = num_features
         self.dim = dim
 

@@ -37,7 +37,7 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
         if group:
             # The norm has no derivative at 0, where torch gives 0, a subgradient: a neuron that is
             # off stays off.
-            term = torch.linalg.vector_norm(alpha.flatten(1), dim=1).sum()
+            term = torch.linalg.vector_norm(alpha.reshape(len(alpha), -1), dim=1).sum()
         else:
             term = alpha.abs().sum() if p == 1 else alpha.square().sum()
         total = term if total is None else total + term.to(total.device)

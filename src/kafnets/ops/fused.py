@@ -10,6 +10,7 @@ from kafnets.kernels import Gaussian
 from kafnets.ops import composite
 from kafnets.ops.grid import Grid
 from kafnets.ops.layout import along_dim
+from kafnets.ops.transforms import is_batched
 
 
 class Runner(Protocol):
@@ -50,7 +51,8 @@ class _Fused(torch.autograd.Function):
         input, alpha = ctx.saved_tensors
         grid, gamma, dim, runner = ctx.rest
         wanted = ctx.needs_input_grad[:2]
-        if torch.is_grad_enabled():  # the derivative itself will be differentiated
+        if torch.is_grad_enabled() or is_batched(upstream[0]):
+            # The derivative itself will be differentiated, or has no memory of its own.
             found = differentiable_gradients(upstream[0], input, alpha, grid, gamma, dim, wanted)
         else:
             found = runner.backward(upstream[0], input, alpha, grid, gamma, dim, wanted)

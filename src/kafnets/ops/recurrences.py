@@ -70,7 +70,12 @@ class _Hermite:
 
 
 def _hermite_functions(s: Tensor) -> Iterator[Tensor]:
-    before, psi = torch.zeros_like(s), torch.exp(s * s * -0.5) * math.pi**-0.25
+    # Beyond this nothing is left, and infinity times nothing would be NaN.
+    limit = math.sqrt(-2 * math.log(torch.finfo(s.dtype).tiny))
+    near = s.clamp(-limit, limit)
+    bell = torch.exp(near * near * -0.5) * math.pi**-0.25
+    before, psi = torch.zeros_like(s), torch.where(s.abs() > limit, 0, bell)
+    s = near
     k = 0
     while True:
         yield psi

@@ -19,7 +19,9 @@ def piecewise_cubic(s: Tensor, pieces: Tensor, *, first: float, spacing: float, 
     Args:
         s: activations, any shape, with N channels along ``dim``.
         pieces: ``(N, K + 2, 4)``, lowest power first. Piece 0 is everything left of the grid and piece K + 1
-            everything right of it, the others its K intervals in turn.
+            everything right of it, the others its K intervals in turn. Left and right the polynomial is a
+            straight
+            line: higher powers, which could overflow, do not count.
         first: the grid's leftmost place.
         spacing: between places. u is the distance from an interval's left end in spacings; left of the grid
             from the leftmost place, right of it from the rightmost.
@@ -40,29 +42,29 @@ class _Cubics:
         return self.first, self.spacing, 0.0
 
     def value(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
-        where, u = self._find(s, table, dim)
-        constant, *others = (column[where] for column in table.reshape(-1, COEFFICIENTS).unbind(1))
-        result = others.pop()
-        while others:
-            result = torch.addcmul(others.pop(), result, u)
-        return torch.addcmul(constant, result, u)
+        where, u, inner = self._find(s, table, dim)
+        constant, first, second, third = (
+            column[where] for column in table.reshape(-1, COEFFICIENTS).unbind(1)
+        )
+        slope = torch.addcmul(first, torch.addcmul(second, third, inner), inner)
+        return torch.addcmul(constant, slope, u)
 
     def gradients(self, upstream: Tensor, s: Tensor, table: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        where, u = self._find(s, table, dim)
+        where, u, inner = self._find(s, table, dim)
         rows = table.reshape(-1, COEFFICIENTS)
         slope = torch.zeros_like(s)
         for j in range(COEFFICIENTS - 1, 0, -1):
-            slope = torch.addcmul(rows[:, j][where] * j, slope, u)
+            slope = torch.addcmul(rows[:, j][where] * j, slope, inner)
         of_rows = []
         flat, weighted = where.reshape(-1), upstream
-        for _ in range(COEFFICIENTS):
+        for j in range(COEFFICIENTS):
             of_rows.append(table.new_zeros(len(rows)).index_add_(0, flat, weighted.reshape(-1)))
-            weighted = weighted * u
+            weighted = weighted * (u if j == 0 else inner)
         of_table = torch.stack(of_rows, 1).view_as(table)
         return upstream * slope * (1 / self.spacing), of_table
 
-    def _find(self, s: Tensor, table: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        """The row of polynomials that an activation needs, and u."""
+    def _find(self, s: Tensor, table: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The row of polynomials that an activation needs, u, and u but 0 outside the grid."""
         neurons, pieces = table.shape[0], table.shape[1] // COEFFICIENTS
         distance = (s - self.first) * (1 / self.spacing)
         with torch.no_grad():
@@ -73,4 +75,6 @@ class _Cubics:
             shape[dim] = neurons
             rows = torch.arange(neurons, device=s.device).reshape(shape) * pieces
             where = interval.long() + 1 + rows
-        return where, distance - left
+            outside = (interval < 0) | (interval == pieces - 2)
+        u = distance - left
+        return where, u, torch.where(outside, 0, u)

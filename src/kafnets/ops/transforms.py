@@ -16,3 +16,8 @@ def needs_plain_formula(*tensors: Tensor) -> bool:
         or forward_ad._current_level >= 0
         or torch._C._get_tracing_state() is not None
     )
+
+
+def is_batched(upstream: Tensor) -> bool:
+    """Whether it stands for many gradients at once, as with ``is_grads_batched`` or ``vectorize=True``."""
+    return torch._C._functorch.is_legacy_batchedtensor(upstream)

@@ -52,8 +52,11 @@ class _Pieces(nn.Module):
 
     @property
     def dim(self) -> int:
-        """The channel axis: the last one behind ``nn.Linear``, the first after the batch otherwise."""
-        return -1 if isinstance(self.linear, nn.Linear) else 1
+        """The channel axis: the last one behind ``nn.Linear``, that before the positions of convolutions."""
+        for kind, axis in ((nn.Linear, -1), (nn.Conv1d, -2), (nn.Conv2d, -3), (nn.Conv3d, -4)):
+            if isinstance(self.linear, kind):
+                return axis
+        return 1
 
     def forward(self, input: Tensor) -> Tensor:
         s = self.linear(input)
@@ -198,7 +201,7 @@ class LpUnit(_Pieces):
 
     def reduce(self, z: Tensor) -> Tensor:
         size = (z - self.centres).abs()
-        scale, p = _scale(size), self.p
+        scale, p = _scale(size), 1 + functional.softplus(self.rho.to(z.dtype))
         # By logarithms, cut off where |s_i - c_i| is nothing beside the largest: 0^p has no usable
         # derivative.
         shares = (size / scale[..., None]).clamp_min(torch.finfo(z.dtype).tiny)

@@ -82,7 +82,7 @@ class GeneralizedTanh(ByChannel):
         return self.log_b.exp()
 
     def activate(self, s: Tensor) -> Tensor:
-        return self.along(self.a, s) * torch.tanh(s * self.along(self.b / 2, s))
+        return self.along(self.log_a, s).exp() * torch.tanh(s * (self.along(self.log_b, s).exp() / 2))
 
 
 @register("prelu")
@@ -124,7 +124,7 @@ class PReLU(ByChannel):
 
     def activate(self, s: Tensor) -> Tensor:
         if needs_plain_formula(s):  # torch's own is not right under nested transforms
-            return torch.where(s >= 0, s, s * self.along(self.weight, s))
+            return torch.where(s > 0, s, s * self.along(self.weight, s))
         weight = self.weight.to(s.dtype)
         if s.dim() == 1:
             return functional.prelu(s[None], weight)[0]
@@ -187,7 +187,7 @@ class PELU(ByChannel):
         return self.log_beta.exp()
 
     def activate(self, s: Tensor) -> Tensor:
-        return self.along(self.alpha, s) * functional.elu(s / self.along(self.beta, s))
+        return self.along(self.log_alpha, s).exp() * functional.elu(s / self.along(self.log_beta, s).exp())
 
 
 @register("srelu")
@@ -241,8 +241,8 @@ class SReLU(ByChannel):
         nn.init.constant_(self.a_left, 0.2)
 
     def activate(self, s: Tensor) -> Tensor:
-        slopes = torch.stack([self.a_right - 1, 1 - self.a_left], 1)
-        places = torch.stack([self.t_right, self.t_left], 1)
+        slopes = torch.stack([self.a_right.to(s.dtype) - 1, 1 - self.a_left.to(s.dtype)], 1)
+        places = torch.stack([self.t_right, self.t_left], 1).to(s.dtype)
         return hinge_sum(s, slopes, places, to_the_right=1, rectified=False, dim=self.dim)
 
 

@@ -18,6 +18,7 @@ class _Sum(ByChannel):
     """Coefficients ``(num_features, degree + 1)`` that start as the least-squares fit of a known function."""
 
     mixing_parameters = ("coefficients",)
+    largest_degree: ClassVar[int] = 60  # beyond, float32 does not hold the terms
     _shown = ("degree",)
 
     def __init__(
@@ -33,6 +34,8 @@ class _Sum(ByChannel):
     ) -> None:
         super().__init__(num_features, dim)
         check_whole("degree", degree)
+        if degree > self.largest_degree:
+            raise ValueError(f"degree must be at most {self.largest_degree}, got {degree}")
         check_start(init)
         if not boundary > 0:
             raise ValueError(f"boundary must be positive, got {boundary}")

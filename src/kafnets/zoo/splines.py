@@ -1,6 +1,8 @@
 """Spline activation functions."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -58,6 +60,7 @@ class SAF(ByChannel):
     _shown = ("knots", "basis")
 
     start: Tensor
+    grid: Tensor
     _polynomials: Tensor
 
     def __init__(
@@ -85,9 +88,12 @@ class SAF(ByChannel):
         self.init = init
         self.q = nn.Parameter(torch.empty(num_features, knots, device=device, dtype=dtype))
         self.register_buffer("start", torch.empty(knots, device=device, dtype=dtype))
-        # Whole numbers, which no dtype rounds.
-        matrix = torch.tensor(_polynomials_of_knots(knots, basis).tolist(), device=device, dtype=dtype)
-        self.register_buffer("_polynomials", matrix, persistent=False)
+        # What the knots mean, so that they are not loaded into a curve with another meaning.
+        self.register_buffer("grid", torch.empty(2, device=device, dtype=dtype))
+        pieces = 4 * (knots + 1)
+        self.register_buffer(
+            "_polynomials", torch.empty(knots, pieces, device=device, dtype=dtype), persistent=False
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -99,17 +105,56 @@ class SAF(ByChannel):
         with torch.no_grad():
             self.start.copy_(torch.from_numpy(start))
             self.q.copy_(self.start)
+        self._restore_constants()
+
+    def _restore_constants(self) -> None:
+        """Write what follows from the options, after the buffers were moved, emptied or replaced."""
+        if self.grid.is_meta:
+            return
+        with torch.no_grad():
+            self.grid.copy_(torch.tensor([self.boundary, _DIVISORS[self.basis]]))
+            # Whole numbers, which no dtype rounds.
+            self._polynomials.copy_(torch.from_numpy(_polynomials_of_knots(self.knots, self.basis)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._restore_constants()
+        return self
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        stored = state_dict.get(prefix + "grid")
+        if stored is not None and not stored.is_meta and stored.shape == (2,):
+            boundary, divisor = stored.double().tolist()
+            if abs(boundary - self.boundary) > 0.01 * self.boundary or divisor != _DIVISORS[self.basis]:
+                basis = next((name for name, own in _DIVISORS.items() if own == divisor), "unknown")
+                errors: list[str] = args[-1]
+                errors.append(
+                    f"{prefix}q was stored for boundary={boundary:g}, basis={basis!r}, but this module was "
+                    f"built with boundary={self.boundary:g}, basis={self.basis!r}"
+                )
+        self._restore_constants()
 
     def distance_from_start(self) -> Tensor:
         """The sum of squares of what has been learned, to be made small."""
         return (self.q - self.start).square().sum()
 
     def activate(self, s: Tensor) -> Tensor:
-        pieces = self.q.to(s.dtype) @ self._polynomials.to(s.dtype) * (1 / _DIVISORS[self.basis])
+        with _full_precision(s):
+            pieces = self.q.to(s.dtype) @ self._polynomials.to(s.dtype) * (1 / _DIVISORS[self.basis])
         spacing = 2 * self.boundary / (self.knots - 1)
         return piecewise_cubic(
             s, pieces.unflatten(1, (-1, 4)), first=-self.boundary, spacing=spacing, dim=self.dim
         )
+
+
+def _full_precision(s: Tensor) -> AbstractContextManager[None]:
+    """Keeps autocast from multiplying matrices in half precision."""
+    if s.is_meta or not torch.is_autocast_enabled(s.device.type):
+        return nullcontext()
+    return torch.autocast(s.device.type, enabled=False)
 
 
 _DIVISORS = {"catmull_rom": 2, "b_spline": 6}

@@ -14,6 +14,8 @@ Start = str | Callable[[Tensor], Tensor]
 
 def check_start(init: Start, argument: str = "init") -> None:
     """Raise if a name is not known."""
+    if not isinstance(init, str) and not callable(init):
+        raise TypeError(f"{argument} must be a name or a function, got {init!r}")
     if isinstance(init, str) and init not in TARGETS:
         raise ValueError(f"{argument} {init!r} is not known: give one of {', '.join(TARGETS)}, or a function")
 

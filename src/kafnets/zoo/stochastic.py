@@ -46,6 +46,8 @@ class RReLU(nn.RReLU):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.training:
+            if input.dtype in (torch.float16, torch.bfloat16):  # which torch's own does not take everywhere
+                return super().forward(input.float()).to(input.dtype)
             return super().forward(input)
         return functional.leaky_relu(input, (self.lower + self.upper) / 2)  # torch.func knows this one
 

@@ -160,6 +160,7 @@ class NetworkInNetwork(Activation):
         num_features: N, the number of channels along ``dim``.
         widths: of the layers; the last one is the number of channels of the output. None: two of N.
         dim: the channel axis.
+        generator: source of the random first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
     """
@@ -182,6 +183,7 @@ class NetworkInNetwork(Activation):
         *,
         widths: Sequence[int] | None = None,
         dim: int = 1,
+        generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -193,7 +195,7 @@ class NetworkInNetwork(Activation):
             check_whole("widths", width)
         sizes = zip((num_features, *self.widths), self.widths, strict=False)
         self.layers = nn.ModuleList(nn.Linear(a, b, device=device, dtype=dtype) for a, b in sizes)
-        self.reset_parameters()
+        self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Start again: He's uniform distribution, which keeps the size of what passes through ReLUs."""

@@ -1,5 +1,5 @@
 // Cubic polynomials on the pieces of an equispaced grid: left of it, its intervals, right of it. Each lane looks its
-// own piece up.
+// own piece up. Outside the grid the polynomial is a straight line: its higher coefficients do not count.
 #pragma once
 
 #include "by_neuron.h"
@@ -21,7 +21,7 @@ struct CubicPieces {
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {
     const Found found = find<Neurons>(table, s);
     const Vec<T>* c = found.coefficients;
-    return mul_add(mul_add(mul_add(c[3], found.u, c[2]), found.u, c[1]), found.u, c[0]);
+    return mul_add(mul_add(mul_add(c[3], found.inner, c[2]), found.inner, c[1]), found.u, c[0]);
   }
 
   template <class Neurons, bool kInput, bool kAlpha>
@@ -36,15 +36,16 @@ struct CubicPieces {
         for (int i = 0; i < kWidth<T>; ++i) {
           sums[(found.term[i] + j) * kNativeWidth<T> + i % kNativeWidth<T>] += lanes[i];
         }
-        power = power * found.u;
+        power = power * (j == 0 ? found.u : found.inner);
       }
     }
-    const Vec<T> slope = mul_add(mul_add(c[3] * T(3), found.u, c[2] * T(2)), found.u, c[1]);
+    const Vec<T> slope = mul_add(mul_add(c[3] * T(3), found.inner, c[2] * T(2)), found.inner, c[1]);
     return slope * upstream * per_spacing;
   }
 
   struct Found {
-    Vec<T> u;  // the distance from the left end of the interval, in spacings
+    Vec<T> u;      // the distance from the left end of the interval, in spacings
+    Vec<T> inner;  // the same, but 0 outside the grid, where higher powers could overflow and count for nothing
     Vec<T> coefficients[kOrder];
     int term[kWidth<T>];  // where the piece's coefficients begin
   };
@@ -52,18 +53,20 @@ struct CubicPieces {
   template <class Neurons>
   KAF_INLINE Found find(const T* table, Vec<T> s) const {
     Found found;
-    T lanes[kWidth<T>], looked_up[kOrder][kWidth<T>];
+    T lanes[kWidth<T>], inner[kWidth<T>], looked_up[kOrder][kWidth<T>];
     store<T>(lanes, (s - first) * per_spacing);
     for (int i = 0; i < kWidth<T>; ++i) {
       const T distance = lanes[i];
       // A NaN is in no interval. It is sent to the first, where it makes the result NaN.
       const int interval = distance < 0 ? -1 : distance >= intervals ? intervals : distance > 0 ? int(distance) : 0;
       lanes[i] = distance - static_cast<T>(interval < 0 ? 0 : interval);
+      inner[i] = interval < 0 || interval == intervals ? T(0) : lanes[i];
       found.term[i] = (interval + 1) * kOrder;
       const int lane = Neurons::kStride == 1 ? 0 : i % kNativeWidth<T>;
       for (int j = 0; j < kOrder; ++j) looked_up[j][i] = table[(found.term[i] + j) * Neurons::kStride + lane];
     }
     found.u = load<T>(lanes);
+    found.inner = load<T>(inner);
     for (int j = 0; j < kOrder; ++j) found.coefficients[j] = load<T>(looked_up[j]);
     return found;
   }
