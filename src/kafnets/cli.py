@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 try:
     import typer
     from rich.console import Console
+    from rich.table import Table
 
     from kafnets.listing import activation_table, result_table, run_progress
 except ImportError as error:  # pragma: no cover
@@ -76,6 +77,43 @@ def list_activations(
         _refuse(f"no family is called {family!r}: give one of {', '.join(families)}")
     console = Console()
     console.print(activation_table(found, console.width))
+
+
+data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is, and fetching it.")
+app.add_typer(data_commands, name="data")
+
+
+@data_commands.command("list")
+def list_data() -> None:
+    """Every data set by name, and whether it is here.
+
+    Example: kafnets data list
+    """
+    from kafnets import data
+
+    folder = data.data_folder()
+    table = Table("name", "what", "here", title=f"Data sets; folder: {folder}")
+    for name, what in data.DESCRIPTIONS.items():
+        here = name in data.SHIPPED or (folder / f"{name}.npz").exists()
+        table.add_row(name, what, "yes" if here else "no")
+    Console().print(table)
+
+
+@data_commands.command("get")
+def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafnets data list`.")]) -> None:
+    """Download a data set if it is not here, check it, and tell what it holds.
+
+    Example: kafnets data get sensorless
+    """
+    from kafnets import data
+
+    try:
+        splits = data.load(name)
+    except (ValueError, OSError) as error:
+        _refuse(str(error))
+    rows = [f"{len(part):,}" for part in (splits.train, splits.validation, splits.test)]
+    parts = f"{rows[0]} rows to learn from, {rows[1]} to validate, {rows[2]} to test"
+    Console().print(f"{splits.name}: {splits.task}, {splits.inputs} features, {parts}")
 
 
 @app.command()

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from kafnets import data
+from kafnets.cli import app
 from kafnets.data import cifar10, folder, sensorless, susy
 
 
@@ -66,6 +68,19 @@ def test_parts_do_not_overlap() -> None:
     assert not rows[0] & rows[1]
     assert not rows[0] & rows[2]
     assert not rows[1] & rows[2]
+
+
+def test_the_commands(data_folder: Path) -> None:
+    listed = CliRunner().invoke(app, ["data", "list"], env={"COLUMNS": "120"})
+    assert listed.exit_code == 0
+    assert set(data.DESCRIPTIONS) == set(data.LOADERS)
+    assert all(name in listed.output for name in data.LOADERS)
+    got = CliRunner().invoke(app, ["data", "get", "digits"], env={"COLUMNS": "120"})
+    assert "digits: multiclass, 64 features" in got.output
+    for name, message in (("digit", "did you mean 'digits'"), ("susy_sample", "is not there")):
+        refused = CliRunner().invoke(app, ["data", "get", name])
+        assert refused.exit_code == 2
+        assert message in refused.output
 
 
 def test_unknown_names() -> None:

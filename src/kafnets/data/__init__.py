@@ -20,6 +20,16 @@ LOADERS: dict[str, Callable[[int], Splits]] = {
 }
 """By name: makes the splits from a seed."""
 
+DESCRIPTIONS = {
+    "sensorless": "58,509 rows, 48 features, 11 classes; UCI data set 325, CC BY 4.0",
+    "sensorless_sample": "5,500 rows of it, which ship with the package",
+    "susy": "5,000,000 rows, 18 features, 2 classes; UCI data set 279",
+    "susy_sample": "real rows of it in small number; not downloaded, to be put into the folder",
+    "cifar10": "60,000 images of 32 x 32 pixels, 10 classes",
+    **dict.fromkeys(bundled_sets.NAMES, "comes with scikit-learn"),
+}
+"""In one line each."""
+
 SHIPPED = ("sensorless_sample", *bundled_sets.NAMES)
 """Those that need no download."""
 

@@ -47,7 +47,12 @@ class Description:
     def folder(self) -> Path:
         """Where its run folder is, below the folder of results."""
         layers = f"{len(self.hidden)}x{self.hidden[0]}" if self.hidden else "linear"
-        return Path(self.experiment) / self.profile / f"{self.label} {layers}" / f"seed {self.seed}"
+        return (
+            Path(self.experiment)
+            / self.profile
+            / f"{self.label}-{layers}".replace(" ", "_")
+            / f"seed-{self.seed}"
+        )
 
     def config(self) -> dict[str, Any]:
         """For the run folder."""
