@@ -1,6 +1,7 @@
 """What the classes declare, found out by measuring."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -50,17 +51,9 @@ def test_locality_by_moving_parameters(name: str) -> None:
     module = build(name)
     ends = torch.tensor([-ENDS, ENDS], dtype=torch.float64)
     places = torch.cat([torch.linspace(-3, 3, 61, dtype=torch.float64), ends])
-    before = along_a_line(name, module, places).detach()
     found: Counter[str] = Counter()
-    for parameter in module.parameters():
-        flat = parameter.data.view(-1)
-        for i in range(flat.numel()):
-            saved = flat[i].item()
-            flat[i] += 0.1
-            change = (along_a_line(name, module, places).detach() - before).abs().amax(1)
-            flat[i] = saved
-            if not change.max() > 0:
-                continue  # a piece of a maxout that is never the largest
+    for change in changes(name, module, places):
+        if change.max() > 0:  # not a piece of a maxout that is never the largest
             reached = int((change[-2:] > 1e-3 * change.max()).sum())
             found[("yes", "partially", "no")[reached]] += 1
     if facts_of(name).local is None:
@@ -80,17 +73,20 @@ WHOLE_RANGE = ["hermite", "beta_swish", "maxout", "soft_maxout", "network_in_net
 def share_of_the_middle(name: str, module: nn.Module) -> float:
     """How much of [-1, 1] a parameter acts on, the most that any does."""
     places = torch.linspace(-MIDDLE, MIDDLE, 60, dtype=torch.float64)
+    acts = (change > 1e-2 * change.max() for change in changes(name, module, places))
+    return max(float(share.double().mean()) for share in acts)
+
+
+def changes(name: str, module: nn.Module, places: Tensor) -> Iterator[Tensor]:
+    """For each parameter: by how much the outputs at these places change when it moves."""
     before = along_a_line(name, module, places).detach()
-    shares = []
     for parameter in module.parameters():
         flat = parameter.data.view(-1)
         for i in range(flat.numel()):
             saved = flat[i].item()
             flat[i] += 0.1
-            change = (along_a_line(name, module, places).detach() - before).abs().amax(1)
+            yield (along_a_line(name, module, places).detach() - before).abs().amax(1)
             flat[i] = saved
-            shares.append(float((change > 1e-2 * change.max()).double().mean()))
-    return max(shares)
 
 
 @every
