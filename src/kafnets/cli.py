@@ -109,6 +109,8 @@ def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafn
 
     try:
         splits = data.load(name)
+    except ImportError as error:
+        _refuse_without(error)
     except (ValueError, OSError) as error:
         _refuse(str(error))
     rows = [f"{len(part):,}" for part in (splits.train, splits.validation, splits.test)]
@@ -154,10 +156,16 @@ def reproduce(
     except KeyboardInterrupt:
         console.print(f"stopped; the same command goes on from what is in {output}")
         raise typer.Exit(130) from None
+    except ImportError as error:
+        _refuse_without(error)
     except (ValueError, OSError, FloatingPointError) as error:
         _refuse(str(error))
     found = summary.cells(chosen, output)
     console.print(result_table(found, published.SENSORLESS_ACCURACY, f"sensorless, {profile} profile"))
+
+
+def _refuse_without(error: ImportError) -> NoReturn:
+    _refuse(f"this needs {error.name}: pip install 'kafnets[experiments]'")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import io
 import pickle
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -81,6 +82,13 @@ def test_the_commands(data_folder: Path) -> None:
         refused = CliRunner().invoke(app, ["data", "get", name])
         assert refused.exit_code == 2
         assert message in refused.output
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    refused = CliRunner().invoke(app, ["data", "get", "digits"])
+    assert refused.exit_code == 2
+    assert "this needs sklearn: pip install 'kafnets[experiments]'" in refused.output
 
 
 def test_unknown_names() -> None:

@@ -147,7 +147,8 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
   check_table<T, CubicPieces>({16, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
     const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;
-    return c[0] + u * (c[1] + u * (c[2] + u * c[3]));
+    const double inner = piece == 0 || piece == 3 ? 0 : u;  // a straight line outside
+    return c[0] + u * (c[1] + inner * (c[2] + inner * c[3]));
   });
 }
 
