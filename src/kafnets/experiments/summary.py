@@ -21,7 +21,6 @@ class Cell:
     values: tuple[float, ...]
     wanted: int
     parameters: int
-    epochs: float
 
     @property
     def mean(self) -> float:
@@ -54,7 +53,6 @@ def cells(descriptions: list[Description], output: Path) -> list[Cell]:
                 tuple(report["test"][metric] for report in reports),
                 len(members),
                 reports[0]["trained_parameters"],
-                float(np.mean([report["best_epoch"] for report in reports])),
             )
         )
     return found
