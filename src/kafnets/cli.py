@@ -120,7 +120,7 @@ def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafn
 
 @app.command()
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help="sensorless, for now.")],
+    experiment: Annotated[str, typer.Argument(help="sensorless, susy or cifar10.")],
     profile: Annotated[str, typer.Option(help="paper, or quick for a smaller setting.")] = "paper",
     activations: Annotated[str, typer.Option(help="Names, with commas between them.")] = "",
     layers: Annotated[str, typer.Option(help="Numbers of hidden layers, with commas.")] = "",
@@ -135,16 +135,18 @@ def reproduce(
     Finished runs are kept: interrupt it whenever you like, and the same command goes on where it was. "kaf
     from tanh" and "kaf frozen" are names too.
     """
-    from kafnets.experiments import published, sensorless, summary
+    from kafnets.experiments import summary
+    from kafnets.experiments.papers import EXPERIMENTS
     from kafnets.experiments.runner import execute_all
 
-    if experiment != "sensorless":
-        _refuse(f"no experiment is called {experiment!r}: there is sensorless")
+    if experiment not in EXPERIMENTS:
+        _refuse(f"no experiment is called {experiment!r}: there are {', '.join(EXPERIMENTS)}")
+    paper = EXPERIMENTS[experiment]
     try:
-        chosen = sensorless.descriptions(
+        chosen = paper.descriptions(
             profile,
-            activations.split(",") if activations else sensorless.ACTIVATIONS,
-            [int(each) for each in layers.split(",")] if layers else sensorless.LAYERS,
+            activations.split(",") if activations else paper.activations,
+            [int(each) for each in layers.split(",")] if layers else (),
             seeds,
         )
     except ValueError as error:
@@ -161,7 +163,7 @@ def reproduce(
     except (ValueError, OSError, FloatingPointError) as error:
         _refuse(str(error))
     found = summary.cells(chosen, output)
-    console.print(result_table(found, published.SENSORLESS_ACCURACY, f"sensorless, {profile} profile"))
+    console.print(result_table(found, paper.published, f"{experiment}, {profile} profile"))
 
 
 def _refuse_without(error: ImportError) -> NoReturn:

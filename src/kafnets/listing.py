@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kafnets.experiments.description import Description
+from kafnets.experiments.published import Published
 from kafnets.experiments.summary import Cell
 from kafnets.registry import facts_of, options_of
 
@@ -25,7 +26,7 @@ def run_progress(console: Console, total: int) -> Iterator[Callable[[Description
         yield told
 
 
-def result_table(cells: list[Cell], published: Mapping[tuple[str, int], float], title: str) -> Table:
+def result_table(cells: list[Cell], published: Mapping[tuple[str, int], Published], title: str) -> Table:
     """Means and deviations over seeds, best first, the paper's value beside."""
     metric = cells[0].metric if cells else "score"
     table = Table(
@@ -39,8 +40,8 @@ def result_table(cells: list[Cell], published: Mapping[tuple[str, int], float], 
             f"{cell.mean:.4f} ± {cell.deviation:.4f}",
             str(len(cell.values)) + (f" of {cell.wanted}" if len(cell.values) < cell.wanted else ""),
             f"{cell.parameters:,}",
-            "-" if paper is None else f"{paper:.4f}",
-            "-" if paper is None else f"{cell.mean - paper:+.4f}",
+            "-" if paper is None else f"{paper.mean:.4f}",
+            "-" if paper is None else f"{cell.mean - paper.mean:+.4f}",
         )
     return table
 

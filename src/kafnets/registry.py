@@ -32,6 +32,7 @@ class Facts:
         regularization: "yes"; "l2" if no other penalty; "own" if a penalty of its own takes the place of
             weight decay; "no" if its parameters must not decay. None where there is none.
         plottable: whether its neurons are functions of one input, or two.
+        arity: how many inputs one of its functions has.
         hyperparameter: the option that sets its flexibility.
         owns_linear: whether it is a layer that holds its linear map, and so takes ``in_features`` as well.
         alpha_dropout: whether dropout next to it should be ``nn.AlphaDropout``.
@@ -45,6 +46,7 @@ class Facts:
     local: Literal["yes", "partially", "no"] | None = None
     regularization: Literal["yes", "l2", "own", "no"] | None = None
     plottable: bool = False
+    arity: int = 1
     hyperparameter: str | None = None
     owns_linear: bool = False
     alpha_dropout: bool = False

@@ -42,7 +42,7 @@ def test_descriptions_are_the_papers() -> None:
 
 
 def test_every_published_value_has_a_run() -> None:
-    for label, layers in published.SENSORLESS_ACCURACY:
+    for label, layers in published.SENSORLESS:
         assert sensorless.descriptions(activations=[label], layers=[layers])
 
 
@@ -114,6 +114,10 @@ def test_killed_runs_go_on_to_the_last_bit(tmp_path: Path) -> None:
         assert first.report()[part] == second.report()[part]
     weights = second.weights()
     assert all((value == weights[name]).all() for name, value in first.weights().items())
+    with np.load(first.path / "shapes.npz") as one, np.load(second.path / "shapes.npz") as two:
+        assert {"1/start/curves", "1/epoch 1/curves", "1/epoch 32/curves", "1/end/curves"} <= set(one)
+        assert set(one) == set(two)
+        assert all((one[name] == two[name]).all() for name in one)
 
 
 def test_side_by_side_gives_the_same(tmp_path: Path) -> None:

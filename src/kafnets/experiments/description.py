@@ -2,14 +2,15 @@
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
 from kafnets import data
+from kafnets.data import tables
 from kafnets.data.splits import Splits
-from kafnets.networks import mlp
+from kafnets.networks import cnn, mlp
 from kafnets.train.settings import Settings
 
 
@@ -21,13 +22,15 @@ class Description:
         experiment: its name.
         profile: "paper", or the name of a smaller setting.
         label: what tables call the activation.
-        data: the name of the data set.
+        data: the name of the data set, or the path of a table.
         activation: a registered name.
-        hidden: widths of the hidden layers.
+        hidden: widths of the hidden layers; for a convolutional network, filters of its modules.
         seed: of the division of the data, the first weights, and everything random in training.
         options: for the activation.
         dropout: behind each hidden layer.
         frozen: the activation's own parameters stay as they start.
+        network: "mlp" for rows of features, "cnn" for images.
+        table: for a table, how it is read: its target, and other arguments of ``kafnets.data.tables.load``.
         settings: of training.
     """
 
@@ -41,6 +44,8 @@ class Description:
     options: dict[str, Any] = field(default_factory=dict)
     dropout: tuple[float, ...] = ()
     frozen: bool = False
+    network: Literal["mlp", "cnn"] = "mlp"
+    table: dict[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
     @property
@@ -60,19 +65,37 @@ class Description:
 
     def load(self) -> Splits:
         """The data."""
+        if self.table:
+            return tables.load(self.data, seed=self.seed, **self.table)
         return data.load(self.data, self.seed)
 
     def build(self, splits: Splits) -> nn.Sequential:
         """The network, with its first weights."""
-        network = mlp(
-            splits.inputs,
-            self.hidden,
-            splits.outputs,
-            self.activation,
-            dropout=self.dropout or 0.0,
-            generator=torch.Generator().manual_seed(self.seed),
-            **self.options,
-        )
+        generator = torch.Generator().manual_seed(self.seed)
+        dropout = self.dropout or 0.0
+        if self.network == "cnn":
+            channels, *size = splits.train.features.shape[1:]
+            network = cnn(
+                channels,
+                (size[0], size[1]),
+                len(self.hidden),
+                splits.outputs,
+                self.activation,
+                filters=self.hidden[0],
+                dropout=dropout,
+                generator=generator,
+                **self.options,
+            )
+        else:
+            network = mlp(
+                splits.inputs,
+                self.hidden,
+                splits.outputs,
+                self.activation,
+                dropout=dropout,
+                generator=generator,
+                **self.options,
+            )
         if self.frozen:
             for module in network:
                 if hasattr(module, "facts"):

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import torch
 from kafnets.experiments.description import Description
 from kafnets.provenance import provenance
 from kafnets.train import fit
+from kafnets.train.film import Film
+from kafnets.train.loop import State
+from kafnets.train.processes import Processes, processes_for
 from kafnets.train.runs import RunFolder
-from kafnets.train.shapes import record
 
 Outcome = str
 """What became of a run: "trained", "found finished", or "busy elsewhere"."""
@@ -22,48 +25,78 @@ Outcome = str
 def execute(
     description: Description, output: Path, progress: Callable[[dict[str, Any]], None] | None = None
 ) -> Outcome:
-    """Run one description, or go on with it, unless it is finished or another process is at it."""
+    """Run one description, or go on with it, unless it is finished or another process is at it.
+
+    Processes that ``torchrun`` has started run it together; the first of them keeps the folder.
+    """
+    processes = processes_for(description.settings)
+    first = processes.global_rank == 0
     folder = RunFolder(output / description.folder)
-    with folder.locked() as free:
-        if not free:
-            return "busy elsewhere"
-        folder.begin(description.config())
-        if folder.done:
-            return "found finished"
-        splits = description.load()
-        model = description.build(splits)
-        features = torch.from_numpy(splits.test.features)
-        shapes = record(model, features, "start")
-        trained = fit(
-            model,
-            splits,
-            description.settings,
-            seed=description.seed,
-            resume=folder.load_checkpoint(),
-            save=folder.save_checkpoint,
-            progress=progress,
-        )
-        shapes |= record(model, features, "end")
-        report = {
-            "data": {
-                "name": splits.name,
-                "sha256": splits.digest,
-                "notes": splits.notes,
-                "task": splits.task,
-            },
-            "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "trained_parameters": sum(each.numel() for each in model.parameters() if each.requires_grad),
-            "test": trained.test,
-            "validation": trained.validation,
-            "best_epoch": trained.best_epoch,
-            "seconds_of_training": trained.seconds,
-            "epochs": trained.epochs,
-            "threads": torch.get_num_threads(),
-            "provenance": provenance(),
-        }
-        folder.finish(report, model.state_dict(), shapes)
-        return "trained"
+    with folder.locked() if first else nullcontext(True) as free:
+        if first and free:
+            folder.begin(description.config())
+        outcome = "busy elsewhere" if not free else "found finished" if folder.done else "trained"
+        outcome = processes.broadcast(outcome)
+        if outcome == "trained":
+            _train(description, folder, processes, progress)
+    return outcome
+
+
+def _train(
+    description: Description,
+    folder: RunFolder,
+    processes: Processes,
+    progress: Callable[[dict[str, Any]], None] | None,
+) -> None:
+    splits = description.load()
+    model = description.build(splits)
+    features = torch.from_numpy(splits.test.features)
+    resumed = processes.broadcast(folder.load_checkpoint() if processes.global_rank == 0 else None)
+    film = Film(description.seed == 0)
+    if resumed is None:
+        film.take(model, features, "start")
+    else:
+        film.restore(resumed.pop("film"))
+
+    def save(state: State) -> None:
+        film.after_epoch(len(state["log"]), model, features.to(processes.device))
+        folder.save_checkpoint(state | {"film": film.state()})
+
+    trained = fit(
+        model,
+        splits,
+        description.settings,
+        seed=description.seed,
+        fabric=processes,
+        resume=resumed,
+        save=save,
+        progress=progress,
+    )
+    if processes.global_rank > 0:
+        return
+    model.cpu()
+    film.take(model, features, "end")
+    report = {
+        "data": {
+            "name": splits.name,
+            "sha256": splits.digest,
+            "notes": splits.notes,
+            "task": splits.task,
+            "classes": splits.classes,
+        },
+        "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "trained_parameters": sum(each.numel() for each in model.parameters() if each.requires_grad),
+        "test": trained.test,
+        "validation": trained.validation,
+        "best_epoch": trained.best_epoch,
+        "seconds_of_training": trained.seconds,
+        "epochs": trained.epochs,
+        "processes": processes.world_size,
+        "threads": torch.get_num_threads(),
+        "provenance": provenance(),
+    }
+    folder.finish(report, model.state_dict(), film.shapes)
 
 
 def execute_all(

@@ -39,7 +39,7 @@ def descriptions(
     for label in activations:
         activation, options, frozen = CONTROLS.get(label, (label, {}, False))
         find(activation)
-        for depth in layers:
+        for depth in layers or LAYERS:
             one = Description(
                 "sensorless",
                 profile,

@@ -261,6 +261,7 @@ class KAF2D(_Expansion):
         local="yes",
         regularization="yes",
         plottable=True,
+        arity=2,
         hyperparameter="dictionary_size",
     )
 

@@ -1,7 +1,8 @@
 """The one supervised loop.
 
 All rows stay in memory. An epoch gathers them once in a new order and cuts that into batches: no sampler, no
-collation, nothing a row.
+collation, nothing a row. Several processes take turns at the rows of each batch, so that what they learn
+together is what one would learn alone.
 """
 
 import copy
@@ -13,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kafnets.data.splits import Part, Splits
+from kafnets.data.splits import Part, Splits, Task
 from kafnets.nn.regularization import param_groups
 from kafnets.train import metrics
+from kafnets.train.processes import OneProcess, Processes, processes_for
 from kafnets.train.settings import Settings
 
 EVALUATION_ROWS = 4096
@@ -43,6 +45,7 @@ def fit(
     settings: Settings | None = None,
     *,
     seed: int = 0,
+    fabric: Processes | None = None,
     resume: State | None = None,
     save: Callable[[State], None] | None = None,
     progress: Progress | None = None,
@@ -58,32 +61,45 @@ def fit(
         splits: the data.
         settings: how; the paper's if None.
         seed: of the order of rows, of dropout and of noise. Not of the model, which is given.
+        fabric: where to run: a ``lightning_fabric.Fabric`` that was launched. If None, what the settings say:
+            this process, or those that ``torchrun`` has started.
         resume: a state to go on from.
-        save: is handed the state after each epoch.
-        progress: is told about each epoch.
+        save: is handed the state after each epoch, in the first process only.
+        progress: is told about each epoch, in the first process only.
     """
-    with torch.random.fork_rng(devices=[]):
-        run = _Run(model, splits, settings or Settings(), seed)
+    settings = settings or Settings()
+    fabric = fabric or processes_for(settings)
+    first = fabric.global_rank == 0
+    with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
+        run = _Run(model, splits, settings, seed, fabric)
         if resume is not None:
             run.restore(resume)
         while not run.finished:
             row = run.epoch()
-            if save is not None:
-                save(run.state())
-            if progress is not None:
+            state = run.state()
+            if save is not None and first:
+                save(state)
+            if progress is not None and first:
                 progress(row)
         return run.result()
 
 
-def evaluate(model: nn.Module, part: Part, task: str) -> dict[str, float]:
+def evaluate(model: nn.Module, part: Part, task: Task) -> dict[str, float]:
     """Scores on all rows, in evaluation mode."""
-    return metrics.scores(task, *_outputs(model, _tensors(part)))  # type: ignore[arg-type]
+    like = next(model.parameters(), torch.zeros(()))
+    data = _tensors(part, like.device)
+    return metrics.scores(task, *_outputs(model, data, OneProcess(like.device)))
 
 
 class _Run:
-    def __init__(self, model: nn.Module, splits: Splits, settings: Settings, seed: int) -> None:
-        self.model, self.splits, self.settings = model, splits, settings
-        self.train, self.validation = _tensors(splits.train), _tensors(splits.validation)
+    def __init__(
+        self, model: nn.Module, splits: Splits, settings: Settings, seed: int, fabric: Processes
+    ) -> None:
+        self.model = model.to(fabric.device)
+        self.splits, self.settings, self.fabric = splits, settings, fabric
+        self.train, self.validation, self.test = (
+            _tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
+        )
         groups = param_groups(model, weight_decay=settings.weight_decay)
         if settings.optimizer is None:
             self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
@@ -92,8 +108,11 @@ class _Run:
         else:
             self.optimizer = settings.optimizer(groups)
         self.schedule = None if settings.schedule is None else settings.schedule(self.optimizer)
+        # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
+        compiled: Any = torch.compile(model) if settings.compile else model
+        self.stepped, self.stepper = fabric.setup(compiled, self.optimizer)
         self.order = torch.Generator().manual_seed(seed)
-        torch.manual_seed(seed)
+        torch.manual_seed(seed + fabric.global_rank)
         self.log: list[dict[str, Any]] = []
         self.best_score, self.best_epoch = -float("inf"), 0
         self.best = _copy_of(model)
@@ -111,7 +130,7 @@ class _Run:
         if self.schedule is not None:
             self.schedule.step()
         task = self.splits.task
-        found = metrics.scores(task, *_outputs(self.model, self.validation))
+        found = metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric))
         score = found[metrics.MAIN[task]]
         number = len(self.log) + 1
         if score > self.best_score:
@@ -122,17 +141,20 @@ class _Run:
         return row
 
     def _pass_through_the_data(self) -> float:
-        self.model.train()
+        self.stepped.train()
         features, target = self.train
-        order = torch.randperm(len(target), generator=self.order)
-        size = self.settings.batch_size
-        total = torch.zeros((), dtype=torch.float64)
+        order = torch.randperm(len(target), generator=self.order).to(target.device)
+        size, task = self.settings.batch_size, self.splits.task
+        total = torch.zeros((), dtype=torch.float64, device=target.device)
         for x, y in zip(features[order].split(size), target[order].split(size), strict=True):
-            self.optimizer.zero_grad()
-            loss = metrics.loss(self.splits.task, self.model(x), y)
-            loss.backward()
-            self.optimizer.step()
-            total += loss.detach() * len(y)
+            x, y, weight = self._own_share(x, y)
+            self.stepper.zero_grad()
+            loss = metrics.loss(task, self.stepped(x), y)
+            self.fabric.backward(loss if weight == 1 else loss * weight)
+            self.stepper.step()
+            total += loss.detach() * (weight * len(y))
+        if self.fabric.world_size > 1:
+            total = self.fabric.all_gather(total).sum()
         mean = (total / len(target)).item()
         if mean != mean:
             raise FloatingPointError(
@@ -140,6 +162,20 @@ class _Run:
                 "activation"
             )
         return mean
+
+    def _own_share(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, float]:
+        """This process's rows of a batch, and what their mean counts in the mean of all processes.
+
+        Gradients are averaged over processes, so unequal shares need weights; a process that is left
+        without a row takes one all the same, at weight 0, since all have to make every step together.
+        """
+        processes, rank = self.fabric.world_size, self.fabric.global_rank
+        if processes == 1:
+            return x, y, 1.0
+        own_x, own_y = x[rank::processes], y[rank::processes]
+        if len(own_y) == 0:
+            return x[:1], y[:1], 0.0
+        return own_x, own_y, len(own_y) * processes / len(y)
 
     def state(self) -> State:
         """Everything that the next epochs depend on: tensors, numbers and text only."""
@@ -149,22 +185,47 @@ class _Run:
             "optimizer": self.optimizer.state_dict(),
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
             "order": self.order.get_state(),
-            "noise": torch.get_rng_state(),
+            "noise": self._noise(),
             "log": self.log,
             "best_score": self.best_score,
             "best_epoch": self.best_epoch,
             "seconds": self.seconds,
         }
 
+    def _noise(self) -> dict[str, Tensor]:
+        """The state of every process's own generators, one row a process."""
+        own = {"cpu": torch.get_rng_state()}
+        if self.fabric.device.type == "cuda":
+            own["cuda"] = torch.cuda.get_rng_state(self.fabric.device)
+        return {kind: self._gathered(state) for kind, state in own.items()}
+
+    def _gathered(self, state: Tensor) -> Tensor:
+        return (
+            state[None]
+            if self.fabric.world_size == 1
+            else self.fabric.all_gather(state.to(self.fabric.device)).cpu()
+        )
+
     def restore(self, state: State) -> None:
+        """Go on from a state that as many processes, on as such devices, have saved."""
         state = copy.deepcopy(state)
+        noise, rank = state["noise"], self.fabric.global_rank
+        if len(noise["cpu"]) != self.fabric.world_size or ("cuda" in noise) != (
+            self.fabric.device.type == "cuda"
+        ):
+            raise ValueError(
+                f"the run was begun by {len(noise['cpu'])} processes on "
+                f"{'GPUs' if 'cuda' in noise else 'CPUs'}: go on with as many there, or begin anew"
+            )
         self.model.load_state_dict(state["model"])
         self.best = state["best"]
         self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
         self.order.set_state(state["order"])
-        torch.set_rng_state(state["noise"])
+        torch.set_rng_state(noise["cpu"][rank])
+        if "cuda" in noise:
+            torch.cuda.set_rng_state(noise["cuda"][rank], self.fabric.device)
         self.log = state["log"]
         self.best_score, self.best_epoch = state["best_score"], state["best_epoch"]
         self.seconds = state["seconds"]
@@ -178,20 +239,27 @@ class _Run:
             self.log,
             self.best_epoch,
             self.seconds,
-            test=evaluate(self.model, self.splits.test, task),
-            validation=metrics.scores(task, *_outputs(self.model, self.validation)),
+            test=metrics.scores(task, *_outputs(self.stepped, self.test, self.fabric)),
+            validation=metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric)),
         )
 
 
-def _tensors(part: Part) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(part.features), torch.from_numpy(part.target)
+def _tensors(part: Part, device: torch.device) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(part.features).to(device), torch.from_numpy(part.target).to(device)
 
 
-def _outputs(model: nn.Module, data: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -> tuple[Tensor, Tensor]:
+    """Of all rows, each process having found those of its share."""
     model.eval()
     features, target = data
+    processes, rank = fabric.world_size, fabric.global_rank
     with torch.no_grad():
-        return torch.cat([model(x) for x in features.split(EVALUATION_ROWS)]), target
+        if processes == 1:
+            return torch.cat([model(x).float() for x in features.split(EVALUATION_ROWS)]), target
+        # All find equally many; those beyond the last row are found for nothing.
+        own = torch.arange(rank, -(-len(target) // processes) * processes, processes) % len(target)
+        found = torch.cat([model(x).float() for x in features[own].split(EVALUATION_ROWS)])
+        return fabric.all_gather(found).transpose(0, 1).flatten(0, 1)[: len(target)], target
 
 
 def _copy_of(model: nn.Module) -> dict[str, Tensor]:
@@ -200,4 +268,7 @@ def _copy_of(model: nn.Module) -> dict[str, Tensor]:
 
 def _can_be_fused(model: nn.Module) -> bool:
     """Whether torch's fused Adam takes these parameters: one pass through memory in place of ten."""
-    return all(parameter.is_floating_point() and parameter.is_cpu for parameter in model.parameters())
+    return all(
+        parameter.is_floating_point() and parameter.device.type in ("cpu", "cuda")
+        for parameter in model.parameters()
+    )

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,10 @@ class RunFolder:
         return state
 
     def finish(
-        self, report: dict[str, Any], weights: dict[str, torch.Tensor], shapes: dict[str, NDArray[np.float32]]
+        self,
+        report: dict[str, Any],
+        weights: dict[str, torch.Tensor],
+        shapes: Mapping[str, NDArray[np.generic]],
     ) -> None:
         """Write the results and, when they are all there, the marker; then the checkpoint has had its day."""
         stream = io.BytesIO()

@@ -6,6 +6,9 @@ from typing import Any
 
 import torch
 
+FULL_PRECISION = "32-true"
+PRECISIONS = (FULL_PRECISION, "bf16-mixed", "16-mixed")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -21,6 +24,9 @@ class Settings:
             scaling.
         optimizer: makes an optimiser from parameter groups, in place of Adam.
         schedule: makes a learning-rate schedule from the optimiser, stepped once an epoch.
+        device: "cpu", "cuda", or "auto" for the latter where there is one.
+        precision: "32-true", or automatic mixed precision: "bf16-mixed", and "16-mixed" on GPUs.
+        compile: run the network through ``torch.compile``: slower to begin with, faster if trained for long.
     """
 
     batch_size: int = 100
@@ -30,6 +36,9 @@ class Settings:
     weight_decay: float = 1e-4
     optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | None = None
     schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | None = None
+    device: str = "auto"
+    precision: str = FULL_PRECISION
+    compile: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "patience"):
@@ -39,6 +48,8 @@ class Settings:
         for name in ("learning_rate", "weight_decay"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be a number from 0, got {getattr(self, name)!r}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
 
     def describe(self) -> dict[str, Any]:
         """For a run's config: what was asked for, by value or by name."""
@@ -50,6 +61,9 @@ class Settings:
             "weight_decay": self.weight_decay,
             "optimizer": "Adam" if self.optimizer is None else _name_of(self.optimizer),
             "schedule": None if self.schedule is None else _name_of(self.schedule),
+            "device": self.device,
+            "precision": self.precision,
+            "compile": self.compile,
         }
 
 

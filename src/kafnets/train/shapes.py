@@ -1,4 +1,4 @@
-"""What activations look like at some moment: their curves, and what comes into them."""
+"""What activations look like at some moment: their curves or surfaces, and what comes into them."""
 
 from collections.abc import Iterator
 
@@ -7,64 +7,116 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-BOUNDARY, POINTS, BINS, NEURONS = 5.0, 101, 50, 12
-"""Curves and histograms are taken from -BOUNDARY to BOUNDARY, of the first NEURONS neurons of a layer."""
+from kafnets.registry import Facts
+
+BOUNDARY, POINTS, SIDE, BINS = 5.0, 101, 31, 50
+"""Curves, surfaces and histograms are taken from -BOUNDARY to BOUNDARY, at POINTS places, at SIDE x SIDE
+places, and in BINS bins."""
+
+NEURONS = 12
+"""The first so many neurons of a layer; pairs, for functions of two inputs."""
 
 ROWS = 2000
 
+Shapes = dict[str, NDArray[np.float16]]
 
-def record(model: nn.Module, features: Tensor, moment: str) -> dict[str, NDArray[np.float32]]:
-    """For each activation with a name in ``model``: ``{layer}/{moment}/curves`` and ``.../histogram``.
 
-    Curves are ``(neurons, POINTS)`` for functions of one activation; histograms ``(neurons, BINS)``, as
-    shares, of what the activation is fed for these features, the outermost bins taking what lies beyond.
+def record(model: nn.Module, features: Tensor, moment: str) -> Shapes:
+    """For each activation of ``model`` that can be plotted, three arrays named ``{layer}/{moment}/...``.
+
+    ``curves`` are ``(neurons, POINTS)``, or ``(neurons, K, POINTS)`` where a neuron has K outputs; functions
+    of two inputs have ``surfaces`` instead, ``(pairs, SIDE, SIDE)``, the first input down the rows.
+    ``histogram`` is ``(inputs, BINS)``, shares of what the activation is fed for these features; the
+    outermost bins take what lies beyond. Half precision: they are to be looked at.
     """
-    found: dict[str, NDArray[np.float32]] = {}
-    fed = _inputs(model, features[:ROWS])
-    for name, module in _plottable(model):
+    found: Shapes = {}
+    fed = activations_fed(model, features[:ROWS])
+    for name, module, facts in plottable(model):
         seen = fed[name]
-        found[f"{name}/{moment}/histogram"] = _histograms(seen)
-        if getattr(module, "out_features", seen.shape[-1]) == seen.shape[-1]:
-            found[f"{name}/{moment}/curves"] = _curves(module, seen.shape[-1])
+        neurons = NEURONS * facts.arity
+        found[f"{name}/{moment}/histogram"] = _histograms(seen, neurons)
+        if facts.arity == 1:
+            found[f"{name}/{moment}/curves"] = _half(curves(module, seen.shape[-1]))
+        elif getattr(module, "out_features", None) == seen.shape[-1] // 2:
+            found[f"{name}/{moment}/surfaces"] = _half(surfaces(module, seen.shape[-1]))
     return found
 
 
-def _plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module, Facts]]:
+    """Each activation of the zoo whose functions have one input or two, with its name in the model."""
     for name, module in model.named_modules():
         facts = getattr(module, "facts", None)
-        if facts is not None and facts.plottable:
-            yield name, module
+        if isinstance(facts, Facts) and facts.plottable:
+            yield name, module, facts
 
 
-def _inputs(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
+def activations_fed(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
     """What comes into each plottable activation, channels last, in evaluation mode."""
     fed: dict[str, Tensor] = {}
     hooks = []
-    for name, module in _plottable(model):
+    for name, module, _ in plottable(model):
 
         def note(module: nn.Module, inputs: tuple[Tensor, ...], name: str = name) -> None:
             fed[name] = inputs[0].movedim(1, -1) if inputs[0].dim() > 2 else inputs[0]
 
         hooks.append(module.register_forward_pre_hook(note))
+    was_training = model.training
     try:
         model.eval()
         with torch.no_grad():
             model(features)
     finally:
+        model.train(was_training)
         for hook in hooks:
             hook.remove()
     return fed
 
 
-def _curves(module: nn.Module, channels: int) -> NDArray[np.float32]:
-    s = torch.linspace(-BOUNDARY, BOUNDARY, POINTS)[:, None].expand(-1, channels).contiguous()
-    module.eval()
-    with torch.no_grad():
-        return module(s)[:, :NEURONS].T.float().numpy().copy()
+def curves(module: nn.Module, channels: int, neurons: int = NEURONS) -> Tensor:
+    """Outputs of the first neurons as each one's input goes from -BOUNDARY to BOUNDARY."""
+    places = torch.linspace(-BOUNDARY, BOUNDARY, POINTS)
+    outputs = _evaluated(module, places[:, None].expand(-1, channels))
+    if outputs.shape[1] == channels:
+        return outputs[:, :neurons].T
+    # Several outputs a neuron, wherever the module puts them: those that move when its input alone does.
+    each = outputs.shape[1] // channels
+    found = []
+    for neuron in range(min(neurons, channels)):
+        alone = torch.zeros(POINTS, channels)
+        alone[:, neuron] = places
+        moved = _evaluated(module, alone)
+        own = (moved.amax(0) - moved.amin(0)).topk(each).indices.sort().values
+        found.append(moved[:, own].T)
+    return torch.stack(found)
 
 
-def _histograms(seen: Tensor) -> NDArray[np.float32]:
-    values = seen.reshape(-1, seen.shape[-1])[:, :NEURONS].float().clamp(-BOUNDARY, BOUNDARY).numpy()
+def surfaces(module: nn.Module, channels: int, pairs: int = NEURONS) -> Tensor:
+    """Outputs of the first pairs of neighbours as both go from -BOUNDARY to BOUNDARY."""
+    places = torch.linspace(-BOUNDARY, BOUNDARY, SIDE)
+    grid = torch.cartesian_prod(places, places).repeat(1, channels // 2)
+    return _evaluated(module, grid)[:, :pairs].T.unflatten(1, (SIDE, SIDE))
+
+
+def _evaluated(module: nn.Module, inputs: Tensor) -> Tensor:
+    """In evaluation mode, wherever the module lives, and the result back here."""
+    was_training = module.training
+    like = next(module.parameters(), torch.zeros(()))
+    try:
+        module.eval()
+        with torch.no_grad():
+            return module(inputs.to(like).contiguous()).float().cpu()
+    finally:
+        module.train(was_training)
+
+
+def _half(values: Tensor) -> NDArray[np.float16]:
+    """Rounded; what is too large for half precision is cut off at its end."""
+    most = torch.finfo(torch.float16).max
+    return values.clamp(-most, most).half().numpy().copy()
+
+
+def _histograms(seen: Tensor, neurons: int) -> NDArray[np.float16]:
+    values = seen.reshape(-1, seen.shape[-1])[:, :neurons].float().clamp(-BOUNDARY, BOUNDARY).cpu().numpy()
     edges = np.linspace(-BOUNDARY, BOUNDARY, BINS + 1)
     counts = [np.histogram(column, edges)[0] for column in values.T]
-    return (np.stack(counts) / len(values)).astype(np.float32)
+    return (np.stack(counts) / len(values)).astype(np.float16)

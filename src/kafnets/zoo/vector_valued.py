@@ -60,6 +60,7 @@ class OrderStatistic(Activation):
         formula="neighbours, sorted",
         smooth=False,
         plottable=True,
+        arity=2,
         hyperparameter="group_size",
     )
     _shown = ("group_size",)

@@ -1,0 +1,53 @@
+"""CIFAR-10: two to five convolutional modules; KAFs start as ELU."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from kafnets.experiments.description import Description
+from kafnets.registry import find
+from kafnets.train.settings import Settings
+
+ACTIVATIONS = ("elu", "kaf", "kaf2d")
+LAYERS = (2, 3, 4, 5)
+DROPOUT = 0.25
+OPTIONS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
+
+PROFILES = {
+    "paper": (150, Settings()),
+    "small": (32, Settings(epochs=30, patience=10)),
+    "quick": (8, Settings(epochs=2, patience=2)),
+}
+"""Filters and training. With 150 filters an epoch takes over ten minutes on two cores, so "small" has 32 and
+at most 30 epochs; "quick" only shows that it runs."""
+
+
+def descriptions(
+    profile: str = "paper",
+    activations: Sequence[str] = ACTIVATIONS,
+    layers: Sequence[int] = LAYERS,
+    seeds: int = 5,
+) -> list[Description]:
+    """One an activation, number of modules and seed."""
+    if profile not in PROFILES:
+        raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
+    filters, settings = PROFILES[profile]
+    found = []
+    for name in activations:
+        find(name)
+        for modules in layers or LAYERS:
+            one = Description(
+                "cifar10",
+                profile,
+                name,
+                "cifar10",
+                name,
+                (filters,) * modules,
+                seed=0,
+                options=OPTIONS.get(name, {}),
+                dropout=(DROPOUT,) * modules,
+                network="cnn",
+                settings=settings,
+            )
+            found += [replace(one, seed=seed) for seed in range(seeds)]
+    return found
