@@ -18,10 +18,11 @@ ROOMS = [
     "zoo",
     "networks",
     "provenance",
+    "timing",
     "data",
     "train",
+    "sklearn",
     "experiments",
-    "listing",
     "benchmark",
     "cli",
 ]

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from kafnets.benchmark import memory, rivals, run
 from kafnets.benchmark.correctness import error_ratios
-from kafnets.benchmark.timing import interleaved
 from kafnets.cli import app
 from kafnets.registry import facts_of, names
+from kafnets.timing import interleaved
 
 
 def test_runs_take_turns() -> None:

@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 from kafnets.cli import app
 from kafnets.experiments import published, sensorless
 from kafnets.experiments.description import Description
-from kafnets.experiments.runner import execute, execute_all
+from kafnets.experiments.runner import execute
 from kafnets.experiments.summary import cells
+from kafnets.experiments.sweep import execute_all
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
@@ -127,7 +128,7 @@ def test_side_by_side_gives_the_same(tmp_path: Path) -> None:
     execute_all(runs, tmp_path / "two", jobs=2, told=lambda _, outcome: told.append(outcome))
     assert told == ["trained"] * 3
     one, two = (cells(runs, tmp_path / name)[0] for name in ("one", "two"))
-    assert one.values == pytest.approx(two.values, abs=0.005)  # threads may differ, and with them roundings
+    assert one.test == pytest.approx(two.test, abs=0.005)  # threads may differ, and with them roundings
     assert one.wanted == 3
 
 

@@ -10,9 +10,9 @@ from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kafnets.benchmark.timing import interleaved
 from kafnets.provenance import provenance
 from kafnets.registry import create, facts_of
+from kafnets.timing import interleaved, threads
 
 SHAPES = [(100, 300), (1024, 1024)]
 LAYER_INPUTS = 64
@@ -23,9 +23,7 @@ Plain = Callable[[Any, Tensor], Tensor]
 
 def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     """Times of ours and of the plain version, by shape and name, on one thread."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         result: dict[str, Any] = {"provenance": provenance(), "profile": "quick" if quick else "full"}
         result["times"] = {}
         for shape in SHAPES:
@@ -34,8 +32,6 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
                 say(f"{name}, {shape}")
                 result["times"][str(shape)][name] = _compare(name, shape, 0.1 if quick else 1.0)
         return result
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _compare(name: str, shape: tuple[int, int], seconds: float) -> dict[str, Any]:

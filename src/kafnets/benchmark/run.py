@@ -1,7 +1,6 @@
 """The benchmark itself: checks, then times, then compares with the bars."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,9 +9,9 @@ from torch import nn
 from kafnets.benchmark import memory
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.benchmark.rows import Row, adam_step, kaf2d_row, kaf_row, peer_rows, step, torch_rows
-from kafnets.benchmark.timing import interleaved
 from kafnets.nn.expansions import KAF
 from kafnets.provenance import provenance
+from kafnets.timing import interleaved, threads
 
 SHAPES = [(100, 300), (1024, 1024), (100, 150, 16, 16)]
 SIZES = [5, 10, 20, 40, 80, 160, 320, 500]
@@ -188,14 +187,3 @@ def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
     worst = max(ratio for ratios in result["errors"].values() for ratio in ratios.values())
     bar("largest error / the composite's", worst, LARGEST_ERROR)
     return found
-
-
-@contextlib.contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Set the number of threads of torch for the length of a ``with`` block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

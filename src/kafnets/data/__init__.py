@@ -33,6 +33,9 @@ DESCRIPTIONS = {
 SHIPPED = ("sensorless_sample", *bundled_sets.NAMES)
 """Those that need no download."""
 
+FIXED_TESTS = ("susy", "susy_sample", "cifar10")
+"""Those whose test part is the same for all seeds."""
+
 
 def load(name: str, seed: int = 0) -> Splits:
     """A data set by name, divided at random by the seed where it has no division of its own."""

@@ -15,7 +15,7 @@ class Scaling:
     median: NDArray[np.float64]
 
     @classmethod
-    def of(cls, features: NDArray[np.float32]) -> "Scaling":
+    def of(cls, features: NDArray[np.floating]) -> "Scaling":
         """From the training part, and it alone. NaN is a gap; a column of nothing but gaps is refused."""
         flat = features.reshape(len(features), -1).astype(np.float64)
         if np.isinf(flat).any():
@@ -28,7 +28,7 @@ class Scaling:
             )
         return cls(np.nanmin(flat, 0), np.nanmax(flat, 0), np.nanmedian(flat, 0))
 
-    def apply(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def apply(self, features: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scaled, without gaps. A column that was constant becomes 0; new extremes go beyond -1 and 1."""
         flat = features.reshape(len(features), -1).astype(np.float64)
         filled = np.where(np.isnan(flat), self.median, flat)

@@ -1,12 +1,13 @@
 """What every loader gives: three parts, prepared as the paper does."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.encoding import Encoding
 from kafnets.data.scaling import Scaling
 
 Task = Literal["binary", "multiclass", "regression"]
@@ -38,6 +39,8 @@ class Splits:
             deviation.
         digest: SHA-256 of the data as they were before they were split and prepared.
         notes: what was done to the data that one would want to know.
+        scaling: what the training part taught about the features' ranges.
+        encoding: for a table, what it taught about the columns.
     """
 
     name: str
@@ -48,7 +51,9 @@ class Splits:
     classes: tuple[str, ...] = ()
     target_scale: tuple[float, float] = (0.0, 1.0)
     digest: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
+    encoding: Encoding | None = None
 
     @property
     def inputs(self) -> int:
@@ -100,6 +105,7 @@ def classification_splits(
     *,
     digest: str,
     notes: tuple[str, ...] = (),
+    encoding: Encoding | None = None,
 ) -> Splits:
     """Scale by the training part and put together."""
     missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
@@ -108,9 +114,12 @@ def classification_splits(
             f"{name}: no row of the training part has {_listed(classes, missing)}, so it cannot be learned: "
             "give more rows of it, or leave it out"
         )
-    parts = _scaled_parts(features, target, rows)
+    scaling = Scaling.of(features[rows[0]])
+    parts = _scaled_parts(features, target, rows, scaling)
     task: Task = "binary" if len(classes) == 2 else "multiclass"
-    return Splits(name, task, *parts, classes=classes, digest=digest, notes=notes)
+    return Splits(
+        name, task, *parts, classes=classes, digest=digest, notes=notes, scaling=scaling, encoding=encoding
+    )
 
 
 def regression_splits(
@@ -121,22 +130,33 @@ def regression_splits(
     *,
     digest: str,
     notes: tuple[str, ...] = (),
+    encoding: Encoding | None = None,
 ) -> Splits:
     """Scale by the training part, the target to mean 0 and deviation 1, and put together."""
     mean, deviation = float(target[rows[0]].mean()), float(target[rows[0]].std())
     if not deviation > 0:
         raise ValueError(f"{name}: the target is {mean:g} in all rows of the training part: nothing to learn")
     scaled = ((target - mean) / deviation).astype(np.float32)
-    parts = _scaled_parts(features, scaled, rows)
-    return Splits(name, "regression", *parts, target_scale=(mean, deviation), digest=digest, notes=notes)
+    scaling = Scaling.of(features[rows[0]])
+    parts = _scaled_parts(features, scaled, rows, scaling)
+    return Splits(
+        name,
+        "regression",
+        *parts,
+        target_scale=(mean, deviation),
+        digest=digest,
+        notes=notes,
+        scaling=scaling,
+        encoding=encoding,
+    )
 
 
 def _scaled_parts(
     features: NDArray[np.float32],
     target: NDArray[np.int64] | NDArray[np.float32],
     rows: list[NDArray[np.int64]],
+    scaling: Scaling,
 ) -> tuple[Part, Part, Part]:
-    scaling = Scaling.of(features[rows[0]])
     first, second, third = (Part(scaling.apply(features[own]), target[own]) for own in rows)
     return first, second, third
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.encoding import Encoding, numbers_of
 from kafnets.data.splits import (
     Splits,
     classification_splits,
@@ -23,12 +24,6 @@ from kafnets.data.splits import (
 SHARES = (0.70, 0.15, 0.15)
 MOST_CLASSES = 20
 """A whole-number target with up to so many values is a class, with more a number."""
-
-MOST_CATEGORIES = 100
-"""A text column with more values is no category but a name or an identifier."""
-
-MOSTLY = 0.9
-"""A text column of which that share are numbers was meant to be numbers."""
 
 
 def load(
@@ -66,22 +61,30 @@ def load(
     values, generator = frame[target], np.random.default_rng(seed)
     chosen = task or _likely_task(values)
     if chosen == "regression":
-        numbers = _numbers(values, path)
+        numbers = numbers_of(values, str(path))
         if np.isnan(numbers).any():
             raise ValueError(f"{path}: the column {target!r} is not all numbers, so it cannot be regression")
         rows = random_rows(len(numbers), SHARES, generator)
-        features = _features(frame.drop(columns=target), rows[0], path)
-        return regression_splits(path.name, features, numbers, rows, digest=digest, notes=tuple(notes))
+        features, encoding = _features(frame.drop(columns=target), rows[0], path)
+        return regression_splits(
+            path.name, features, numbers, rows, digest=digest, notes=tuple(notes), encoding=encoding
+        )
     classes, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"{path}: all rows have {target} = {str(classes[0])!r}: there must be two classes or more"
         )
     rows = stratified_rows(labels.astype(np.int64), SHARES, generator)
-    features = _features(frame.drop(columns=target), rows[0], path)
-    names = tuple(str(each) for each in classes)
+    features, encoding = _features(frame.drop(columns=target), rows[0], path)
     return classification_splits(
-        path.name, features, labels.astype(np.int64), rows, names, digest=digest, notes=tuple(notes)
+        path.name,
+        features,
+        labels.astype(np.int64),
+        rows,
+        tuple(str(each) for each in classes),
+        digest=digest,
+        notes=tuple(notes),
+        encoding=encoding,
     )
 
 
@@ -128,60 +131,9 @@ def _likely_task(values: Any) -> str:
     return "classification" if whole and values.nunique() <= MOST_CLASSES else "regression"
 
 
-def _features(frame: Any, train: NDArray[np.int64], path: Path) -> NDArray[np.float32]:
-    columns = [_column(frame[name], train, path) for name in frame.columns]
-    return np.concatenate(columns, axis=1)
-
-
-def _column(values: Any, train: NDArray[np.int64], path: Path) -> NDArray[np.float32]:
-    """One column of numbers, or one for each category."""
-    from pandas.api import types
-
-    name = values.name
-    if values.iloc[train].isna().all():
-        raise ValueError(f"{path}: the column {name!r} holds nothing but gaps in the training part: drop it")
-    if types.is_datetime64_any_dtype(values):
-        raise ValueError(f"{path}: the column {name!r} holds dates: drop it, or make numbers of them")
-    if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
-        numbers = _numbers(values, path)
-        return numbers.astype(np.float32)[:, None]
-    text = values.astype(object).where(values.notna(), None)
-    _refuse_nearly_numbers(text, path)
-    known = sorted({str(each) for each in text.iloc[train] if each is not None})
-    if len(known) > MOST_CATEGORIES:
-        raise ValueError(
-            f"{path}: the column {name!r} has {len(known)} different texts in the training part, too many "
-            "for categories: drop it"
-        )
-    if any(each is None for each in text):
-        known.append("")
-    as_text = np.array(["" if each is None else str(each) for each in text])
-    return (as_text[:, None] == np.array(known)[None, :]).astype(np.float32)
-
-
-def _numbers(values: Any, path: Path) -> NDArray[np.float64]:
-    numbers = values.astype("float64").to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if infinite.size:
-        raise ValueError(
-            f"{path}: the column {values.name!r} is infinite in row {infinite[0] + 1}"
-            f"{f' and {infinite.size - 1} more' if infinite.size > 1 else ''}: replace or drop"
-        )
-    return np.asarray(numbers)
-
-
-def _refuse_nearly_numbers(text: Any, path: Path) -> None:
-    """A few words among numbers are a mistake, not categories."""
-    import pandas as pd
-
-    given = text[text.notna()]
-    numbers = pd.to_numeric(given, errors="coerce")
-    if numbers.notna().mean() >= MOSTLY:
-        row = numbers.isna().to_numpy().argmax()
-        raise ValueError(
-            f"{path}: the column {text.name!r} holds numbers but for {given.iloc[row]!r} in row "
-            f"{given.index[row] + 1}: correct it, leave it empty, or drop the column"
-        )
+def _features(frame: Any, train: NDArray[np.int64], path: Path) -> tuple[NDArray[np.float32], Encoding]:
+    encoding = Encoding.of(frame, train, str(path))
+    return encoding.apply(frame, str(path)), encoding
 
 
 def _bytes_of(values: Any) -> NDArray[np.generic]:

@@ -10,7 +10,8 @@ from torch import nn
 from kafnets import data
 from kafnets.data import tables
 from kafnets.data.splits import Splits
-from kafnets.networks import cnn, mlp
+from kafnets.networks import cnn
+from kafnets.train.predictor import Architecture
 from kafnets.train.settings import Settings
 
 
@@ -60,8 +61,11 @@ class Description:
         )
 
     def config(self) -> dict[str, Any]:
-        """For the run folder."""
-        return asdict(self) | {"settings": self.settings.describe()}
+        """For the run folder. A table may be moved: its name stands for it."""
+        return asdict(self) | {
+            "settings": self.settings.describe(),
+            "data": Path(self.data).name if self.table else self.data,
+        }
 
     def load(self) -> Splits:
         """The data."""
@@ -69,10 +73,15 @@ class Description:
             return tables.load(self.data, seed=self.seed, **self.table)
         return data.load(self.data, self.seed)
 
+    def architecture(self, splits: Splits) -> Architecture:
+        """Of a network for rows of features."""
+        return Architecture(
+            splits.inputs, self.hidden, splits.outputs, self.activation, self.options, self.dropout or 0.0
+        )
+
     def build(self, splits: Splits) -> nn.Sequential:
         """The network, with its first weights."""
         generator = torch.Generator().manual_seed(self.seed)
-        dropout = self.dropout or 0.0
         if self.network == "cnn":
             channels, *size = splits.train.features.shape[1:]
             network = cnn(
@@ -82,20 +91,12 @@ class Description:
                 splits.outputs,
                 self.activation,
                 filters=self.hidden[0],
-                dropout=dropout,
+                dropout=self.dropout or 0.0,
                 generator=generator,
                 **self.options,
             )
         else:
-            network = mlp(
-                splits.inputs,
-                self.hidden,
-                splits.outputs,
-                self.activation,
-                dropout=dropout,
-                generator=generator,
-                **self.options,
-            )
+            network = self.architecture(splits).build(generator)
         if self.frozen:
             for module in network:
                 if hasattr(module, "facts"):

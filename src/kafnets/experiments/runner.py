@@ -1,12 +1,8 @@
-"""Running descriptions, one after the other or side by side, each in its folder."""
+"""Running one description in its folder."""
 
-import multiprocessing
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -14,20 +10,27 @@ from kafnets.experiments.description import Description
 from kafnets.provenance import provenance
 from kafnets.train import fit
 from kafnets.train.film import Film
-from kafnets.train.loop import State
+from kafnets.train.loop import Progress, State
 from kafnets.train.processes import Processes, processes_for
 from kafnets.train.runs import RunFolder
+from kafnets.train.tensorboard import epochs_logged
 
-Outcome = str
-"""What became of a run: "trained", "found finished", or "busy elsewhere"."""
+Outcome = Literal["trained", "found finished", "busy elsewhere", "diverged"]
+"""What became of a run."""
 
 
 def execute(
-    description: Description, output: Path, progress: Callable[[dict[str, Any]], None] | None = None
+    description: Description, output: Path, *, progress: Progress | None = None, tensorboard: bool = False
 ) -> Outcome:
     """Run one description, or go on with it, unless it is finished or another process is at it.
 
     Processes that ``torchrun`` has started run it together; the first of them keeps the folder.
+
+    Args:
+        description: of the run.
+        output: the folder of results, below which the run has its own.
+        progress: is told about each epoch.
+        tensorboard: log each epoch for TensorBoard as well, in the run's folder.
     """
     processes = processes_for(description.settings)
     first = processes.global_rank == 0
@@ -35,10 +38,14 @@ def execute(
     with folder.locked() if first else nullcontext(True) as free:
         if first and free:
             folder.begin(description.config())
-        outcome = "busy elsewhere" if not free else "found finished" if folder.done else "trained"
+        outcome: Outcome = "busy elsewhere" if not free else "found finished" if folder.done else "trained"
         outcome = processes.broadcast(outcome)
         if outcome == "trained":
-            _train(description, folder, processes, progress)
+            try:
+                _train(description, folder, processes, progress, tensorboard)
+            except FloatingPointError:
+                outcome = "diverged"
+        processes.barrier()  # or the first to leave takes the connection away from the others
     return outcome
 
 
@@ -46,7 +53,8 @@ def _train(
     description: Description,
     folder: RunFolder,
     processes: Processes,
-    progress: Callable[[dict[str, Any]], None] | None,
+    progress: Progress | None,
+    tensorboard: bool,
 ) -> None:
     splits = description.load()
     model = description.build(splits)
@@ -62,16 +70,24 @@ def _train(
         film.after_epoch(len(state["log"]), model, features.to(processes.device))
         folder.save_checkpoint(state | {"film": film.state()})
 
-    trained = fit(
-        model,
-        splits,
-        description.settings,
-        seed=description.seed,
-        fabric=processes,
-        resume=resumed,
-        save=save,
-        progress=progress,
-    )
+    with ExitStack() as stack:
+        logged = stack.enter_context(epochs_logged(folder.path)) if tensorboard else None
+
+        def told(row: dict[str, Any]) -> None:
+            for listener in (progress, logged):
+                if listener is not None:
+                    listener(row)
+
+        trained = fit(
+            model,
+            splits,
+            description.settings,
+            seed=description.seed,
+            fabric=processes,
+            resume=resumed,
+            save=save,
+            progress=told,
+        )
     if processes.global_rank > 0:
         return
     model.cpu()
@@ -97,39 +113,3 @@ def _train(
         "provenance": provenance(),
     }
     folder.finish(report, model.state_dict(), film.shapes)
-
-
-def execute_all(
-    descriptions: Sequence[Description],
-    output: Path,
-    *,
-    jobs: int = 1,
-    told: Callable[[Description, Outcome], None] | None = None,
-) -> None:
-    """All of them, ``jobs`` at a time, the processor's cores divided between them.
-
-    Interrupted, what is finished stays, and the same call goes on with the rest where it was.
-    """
-    if jobs == 1:
-        for description in descriptions:
-            outcome = execute(description, output)
-            if told is not None:
-                told(description, outcome)
-        return
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    # Fresh processes: a fork of one with threads may hang.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_use_threads, initargs=(threads,)) as pool:
-        futures = {pool.submit(execute, each, output): each for each in descriptions}
-        try:
-            for future in as_completed(futures):
-                outcome = future.result()
-                if told is not None:
-                    told(futures[future], outcome)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _use_threads(count: int) -> None:
-    torch.set_num_threads(count)

@@ -1,12 +1,15 @@
 """Tables over finished runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kafnets.data import FIXED_TESTS
 from kafnets.experiments.description import Description
+from kafnets.experiments.statistics import PairedTest, paired_test
 from kafnets.train.metrics import MAIN
 from kafnets.train.runs import RunFolder
 
@@ -18,41 +21,62 @@ class Cell:
     label: str
     layers: int
     metric: str
-    values: tuple[float, ...]
+    test: dict[int, float]
+    validation: dict[int, float]
     wanted: int
     parameters: int
+    test_to_train: float
 
     @property
     def mean(self) -> float:
-        """Over the seeds."""
-        return float(np.mean(self.values))
+        """Of the test score over the seeds."""
+        return float(np.mean(list(self.test.values())))
 
     @property
     def deviation(self) -> float:
         """Of the seeds, as a sample; NaN for one."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else float("nan")
+        return float(np.std(list(self.test.values()), ddof=1)) if len(self.test) > 1 else float("nan")
+
+    @property
+    def mean_validation(self) -> float:
+        """Of the validation score over the seeds: what choices are made by."""
+        return float(np.mean(list(self.validation.values())))
+
+    def against(self, other: "Cell") -> PairedTest | None:
+        """Whether it differs from another, over the seeds that both have."""
+        common = sorted(self.test.keys() & other.test.keys())
+        return paired_test(
+            [self.test[seed] for seed in common],
+            [other.test[seed] for seed in common],
+            test_to_train=self.test_to_train,
+        )
 
 
-def cells(descriptions: list[Description], output: Path) -> list[Cell]:
+def cells(descriptions: Sequence[Description], output: Path) -> list[Cell]:
     """In the order of the descriptions, leaving out what has no finished run."""
     groups: dict[tuple[str, int], list[Description]] = {}
     for each in descriptions:
         groups.setdefault((each.label, len(each.hidden)), []).append(each)
     found = []
     for (label, layers), members in groups.items():
-        folders = [RunFolder(output / each.folder) for each in members]
-        reports: list[dict[str, Any]] = [folder.report() for folder in folders if folder.done]
-        if not reports:
-            continue
-        metric = MAIN[reports[0]["data"]["task"]]
-        found.append(
-            Cell(
-                label,
-                layers,
-                metric,
-                tuple(report["test"][metric] for report in reports),
-                len(members),
-                reports[0]["trained_parameters"],
-            )
-        )
+        folders = {each.seed: RunFolder(output / each.folder) for each in members}
+        reports = {seed: folder.report() for seed, folder in folders.items() if folder.done}
+        if reports:
+            found.append(_cell(label, layers, members, reports))
     return found
+
+
+def _cell(label: str, layers: int, members: list[Description], reports: dict[int, dict[str, Any]]) -> Cell:
+    one = next(iter(reports.values()))
+    metric = MAIN[one["data"]["task"]]
+    train, _, test = one["rows"]
+    return Cell(
+        label,
+        layers,
+        metric,
+        {seed: report["test"][metric] for seed, report in reports.items()},
+        {seed: report["validation"][metric] for seed, report in reports.items()},
+        len(members),
+        one["trained_parameters"],
+        0.0 if members[0].data in FIXED_TESTS else test / train,
+    )

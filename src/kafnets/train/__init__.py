@@ -4,4 +4,5 @@ from kafnets.train.loop import Progress as Progress
 from kafnets.train.loop import Training as Training
 from kafnets.train.loop import evaluate as evaluate
 from kafnets.train.loop import fit as fit
+from kafnets.train.predictor import Predictor as Predictor
 from kafnets.train.settings import Settings as Settings

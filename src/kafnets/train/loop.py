@@ -6,9 +6,10 @@ together is what one would learn alone.
 """
 
 import copy
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -84,6 +85,22 @@ def fit(
         return run.result()
 
 
+def stepper(
+    model: nn.Module, splits: Splits, settings: Settings | None = None, *, batches: int = 10
+) -> Callable[[], None]:
+    """Trains for so many batches, always the same rows, each time it is called: to be timed."""
+    settings = settings or Settings()
+    rows = slice(batches * settings.batch_size)
+    few = replace(splits, train=Part(splits.train.features[rows], splits.train.target[rows]))
+    with torch.random.fork_rng(devices=[]):
+        run = _Run(model, few, settings, 0, processes_for(settings))
+
+    def steps() -> None:
+        run.pass_through_the_data()
+
+    return steps
+
+
 def evaluate(model: nn.Module, part: Part, task: Task) -> dict[str, float]:
     """Scores on all rows, in evaluation mode."""
     like = next(model.parameters(), torch.zeros(()))
@@ -120,27 +137,32 @@ class _Run:
 
     @property
     def finished(self) -> bool:
-        waited = len(self.log) - self.best_epoch
-        return len(self.log) >= self.settings.epochs or waited >= self.settings.patience
+        patience, waited = self.settings.patience, len(self.log) - self.best_epoch
+        return len(self.log) >= self.settings.epochs or (patience is not None and waited >= patience)
 
     def epoch(self) -> dict[str, Any]:
         began = time.perf_counter()
-        mean_loss = self._pass_through_the_data()
+        mean_loss = self.pass_through_the_data()
         self.seconds += time.perf_counter() - began
+        if math.isnan(mean_loss):
+            raise FloatingPointError(
+                f"the loss became NaN in epoch {len(self.log) + 1}: try a smaller learning_rate, or another "
+                "activation"
+            )
         if self.schedule is not None:
             self.schedule.step()
         task = self.splits.task
         found = metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric))
         score = found[metrics.MAIN[task]]
         number = len(self.log) + 1
-        if score > self.best_score:
+        if score > self.best_score or self.settings.patience is None:
             self.best_score, self.best_epoch, self.best = score, number, _copy_of(self.model)
         row = {"epoch": number, "train_loss": mean_loss}
         row |= {f"validation_{name}": value for name, value in found.items()}
         self.log.append(row)
         return row
 
-    def _pass_through_the_data(self) -> float:
+    def pass_through_the_data(self) -> float:
         self.stepped.train()
         features, target = self.train
         order = torch.randperm(len(target), generator=self.order).to(target.device)
@@ -152,16 +174,10 @@ class _Run:
             loss = metrics.loss(task, self.stepped(x), y)
             self.fabric.backward(loss if weight == 1 else loss * weight)
             self.stepper.step()
-            total += loss.detach() * (weight * len(y))
+            total += loss.detach() * (len(y) if weight else 0)
         if self.fabric.world_size > 1:
             total = self.fabric.all_gather(total).sum()
-        mean = (total / len(target)).item()
-        if mean != mean:
-            raise FloatingPointError(
-                f"the loss became NaN in epoch {len(self.log) + 1}: try a smaller learning_rate, or another "
-                "activation"
-            )
-        return mean
+        return (total / len(target)).item()
 
     def _own_share(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, float]:
         """This process's rows of a batch, and what their mean counts in the mean of all processes.

@@ -5,6 +5,7 @@ and Fabric's wrapping of each step would cost a small network a seventh of its s
 --training`` measures both), so :class:`OneProcess` stands in for it there.
 """
 
+import atexit
 import functools
 import os
 from typing import Any, Protocol, TypeVar
@@ -30,6 +31,7 @@ class Processes(Protocol):
     def backward(self, tensor: Tensor) -> None: ...
     def all_gather(self, data: Tensor) -> Any: ...
     def broadcast(self, obj: T) -> T: ...
+    def barrier(self) -> None: ...
 
 
 class OneProcess:
@@ -55,6 +57,9 @@ class OneProcess:
     def broadcast(self, obj: T) -> T:
         """To nobody."""
         return obj
+
+    def barrier(self) -> None:
+        """Nobody to wait for."""
 
 
 def processes_for(settings: Settings) -> Processes:
@@ -86,4 +91,7 @@ def _fabric(device: str, precision: Any) -> Processes:
         precision=precision,
     )
     fabric.launch()
+    if total > 1:
+        # Threads of a connection that is still open abort a process on its way out.
+        atexit.register(torch.distributed.destroy_process_group)
     return fabric

@@ -17,7 +17,8 @@ class Settings:
     Args:
         batch_size: rows a step; the last step of an epoch takes what is left.
         epochs: the most there may be.
-        patience: stop after so many epochs in which the validation score has not improved.
+        patience: stop after so many epochs in which the validation score has not improved, and keep the best
+            weights. None: go on to the end, and keep the last ones.
         learning_rate: Adam's.
         weight_decay: of weights, and of activations' parameters that may decay; see
             ``kafnets.param_groups``. As an l2 term of the loss, as in the paper: it goes through Adam's
@@ -31,7 +32,7 @@ class Settings:
 
     batch_size: int = 100
     epochs: int = 500
-    patience: int = 15
+    patience: int | None = 15
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | None = None
@@ -43,6 +44,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "patience"):
             value = getattr(self, name)
+            if name == "patience" and value is None:
+                continue
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a whole number from 1, got {value!r}")
         for name in ("learning_rate", "weight_decay"):

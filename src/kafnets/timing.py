@@ -5,10 +5,12 @@ before it threw out of the caches, which says nothing about either.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import torch
 
 SHORT = 0.02
 """Seconds up to which a run is called once before it is timed."""
@@ -56,3 +58,14 @@ def _seconds(run: Callable[[], None]) -> float:
 def _summary(milliseconds: np.ndarray) -> Timing:
     p10, median, p90 = np.percentile(milliseconds, [10, 50, 90])
     return Timing(float(median), float(p10), float(p90), len(milliseconds))
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Set the number of threads of torch for the length of a ``with`` block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

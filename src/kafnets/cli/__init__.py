@@ -1,0 +1,34 @@
+"""The command line: ``kafnets --help``."""
+
+import sys
+
+try:
+    import typer
+
+    from kafnets.cli.activations import list_activations
+    from kafnets.cli.bench import bench
+    from kafnets.cli.compare import compare
+    from kafnets.cli.datasets import data_commands
+    from kafnets.cli.reproduce import reproduce
+except ImportError as error:  # pragma: no cover
+    sys.exit(f"the kafnets command needs {error.name}: pip install 'kafnets[cli]'")
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Learned activation functions.")
+app.command()(compare)
+app.command()(reproduce)
+app.add_typer(data_commands, name="data")
+app.command("list")(list_activations)
+app.command()(bench)
+
+
+@app.callback()
+def _commands() -> None:
+    """What other packages have registered is there before any command runs."""
+    from kafnets.registry import load_plugins
+
+    load_plugins()
+
+
+def main() -> None:
+    """Entry point of the ``kafnets`` command."""
+    app()

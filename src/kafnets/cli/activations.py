@@ -1,0 +1,31 @@
+"""``kafnets list``."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kafnets.cli.listing import activation_table
+from kafnets.cli.refusals import refuse
+
+
+def list_activations(
+    family: Annotated[str | None, typer.Option(help="One family only, such as splines.")] = None,
+) -> None:
+    """Every activation by name: what it is, what it learns, and how it behaves.
+
+    Example: kafnets list --family parametric
+
+    "set by" is the option for its flexibility, "params" the learned parameters a neuron. "local" tells
+    whether a parameter acts on a part of the line; "decay" whether weight decay may act on it ("own": a
+    penalty of its own does). A wide terminal shows options and sources as well.
+    """
+    import kafnets
+    from kafnets.registry import facts_of
+
+    found = kafnets.names(family)
+    if not found:
+        families = dict.fromkeys(facts_of(name).family for name in kafnets.names())
+        refuse(f"no family is called {family!r}: give one of {', '.join(families)}")
+    console = Console()
+    console.print(activation_table(found, console.width))

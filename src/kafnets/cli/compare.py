@@ -1,0 +1,107 @@
+"""``kafnets compare``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kafnets.cli.listing import ranked_table, verdict
+from kafnets.cli.refusals import refuse, refusing
+from kafnets.cli.sweeping import EngineName, run_all, whole_numbers
+
+RANKING = "ranking.json"
+
+
+def compare(
+    table: Annotated[Path | None, typer.Argument(help="A .csv, .csv.gz or .parquet file.")] = None,
+    target: Annotated[str, typer.Option(help="The table's column to predict.")] = "",
+    data: Annotated[str, typer.Option(help="In place of a table: a name of `kafnets data list`.")] = "",
+    activations: Annotated[
+        str, typer.Option(help="Names with commas between them, or all; see `kafnets list`.")
+    ] = "",
+    task: Annotated[
+        str, typer.Option(help="classification or regression; by default, what the target looks like.")
+    ] = "",
+    drop: Annotated[str, typer.Option(help="Columns to leave out, with commas.")] = "",
+    hidden: Annotated[str, typer.Option(help="Widths of the hidden layers, with commas.")] = "100,100",
+    epochs: Annotated[int, typer.Option(min=1, help="The most there may be.")] = 200,
+    patience: Annotated[int, typer.Option(min=1, help="Epochs to wait for an improvement.")] = 15,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows a step.")] = 100,
+    learning_rate: Annotated[float, typer.Option(min=0, help="Adam's.")] = 1e-3,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
+    output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("kafnets-runs"),
+    engine: Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")] = EngineName.local,
+    precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
+    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")] = False,
+) -> None:
+    """Which activation suits your data, and what does it cost?
+
+    Example: kafnets compare patients.csv --target outcome --jobs 2
+
+    Example: kafnets compare --data digits --activations relu,swish,kaf
+
+    Trains the same network with each activation, several times. Rows are divided 70/15/15 into a training,
+    a validation and a test part; gaps and text columns are taken care of. Interrupt it whenever you like: the
+    same command goes on where it was.
+    """
+    import kafnets
+    from kafnets.experiments import comparison, summary
+    from kafnets.train.settings import Settings
+
+    if (table is None) == (not data):
+        refuse("give either a table, with --target, or --data: see `kafnets compare --help`")
+    if table is not None and not target:
+        refuse(f"say which column of {table} is to be predicted: --target NAME")
+    if data and (target or task or drop):
+        refuse("--target, --task and --drop are for tables: leave them out with --data")
+    if task not in ("", "classification", "regression"):
+        refuse(f"--task must be classification or regression, got {task!r}")
+    names = kafnets.names() if activations == "all" else activations.split(",") if activations else None
+    console = Console()
+    with refusing():
+        chosen = comparison.descriptions(
+            str(table) if table is not None else data,
+            names or comparison.ACTIVATIONS,
+            hidden=whole_numbers("--hidden", hidden),
+            seeds=seeds,
+            settings=Settings(
+                batch_size=batch_size,
+                epochs=epochs,
+                patience=patience,
+                learning_rate=learning_rate,
+                precision=precision,
+                compile=compile,
+            ),
+            table=None
+            if table is None
+            else {"target": target, "task": task or None, "drop": drop.split(",") if drop else []},
+        )
+        splits = comparison.check(chosen)
+    for note in splits.notes:
+        console.print(f"note: {note}", highlight=False)
+    run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
+    found = summary.cells(chosen, output)
+    if not found:
+        refuse("no run came to its end: try a smaller --learning-rate")
+    with console.status("timing a step of each"):
+        ratios = comparison.step_ratios(chosen)
+    folder = output / chosen[0].experiment / chosen[0].profile
+    console.print(ranked_table(found, ratios, f"{splits.name}: {splits.task}, {seeds} seeds"))
+    console.print(verdict(found, comparison.BASELINE))
+    best, saved = comparison.save_best(chosen, found, output)
+    ranking = comparison.as_json(chosen, found, ratios)
+    (folder / RANKING).write_text(json.dumps(ranking, indent=2, ensure_ascii=False) + "\n")
+    console.print(f"All runs are in {folder}.")
+    console.print(f"Best in validation, and saved: {best.label}, seed {best.seed}. To use it:\n")
+    rows = '"new.csv"' if table is not None else "rows"
+    console.print(
+        "    from kafnets.train import Predictor\n"
+        f"    predictor = Predictor.load({str(saved)!r})\n"
+        f"    predictor.predict({rows})",
+        highlight=False,
+        soft_wrap=True,
+    )

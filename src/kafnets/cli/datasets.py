@@ -1,0 +1,42 @@
+"""``kafnets data``."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kafnets.cli.refusals import refusing
+
+data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is, and fetching it.")
+
+
+@data_commands.command("list")
+def list_data() -> None:
+    """Every data set by name, and whether it is here.
+
+    Example: kafnets data list
+    """
+    from kafnets import data
+
+    folder = data.data_folder()
+    table = Table("name", "what", "here", title=f"Data sets; folder: {folder}")
+    for name, what in data.DESCRIPTIONS.items():
+        here = name in data.SHIPPED or (folder / f"{name}.npz").exists()
+        table.add_row(name, what, "yes" if here else "no")
+    Console().print(table)
+
+
+@data_commands.command("get")
+def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafnets data list`.")]) -> None:
+    """Download a data set if it is not here, check it, and tell what it holds.
+
+    Example: kafnets data get sensorless
+    """
+    from kafnets import data
+
+    with refusing():
+        splits = data.load(name)
+    rows = [f"{len(part):,}" for part in (splits.train, splits.validation, splits.test)]
+    parts = f"{rows[0]} rows to learn from, {rows[1]} to validate, {rows[2]} to test"
+    Console().print(f"{splits.name}: {splits.task}, {splits.inputs} features, {parts}")

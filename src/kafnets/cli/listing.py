@@ -1,0 +1,143 @@
+"""What the command line shows: the table of all activations, progress, results."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from kafnets.experiments.description import Description
+from kafnets.experiments.published import Published
+from kafnets.experiments.summary import Cell
+from kafnets.experiments.sweep import Told, Watched
+from kafnets.registry import facts_of, options_of
+
+
+@contextmanager
+def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]:
+    """A bar over runs; call what it gives after each run, and after each epoch of one."""
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("starting", total=total)
+
+        def told(description: Description, outcome: str) -> None:
+            progress.update(bar, advance=1, description=f"{_called(description)}: {outcome}")
+
+        def watched(description: Description, row: dict[str, Any]) -> None:
+            score = next(value for name, value in reversed(row.items()) if name.startswith("validation_"))
+            text = f"{_called(description)}: epoch {row['epoch']}, validation {score:.4f}"
+            progress.update(bar, description=text)
+
+        yield told, watched
+
+
+def _called(description: Description) -> str:
+    layers = len(description.hidden)
+    return f"{description.label}, {layers} layer{'s' if layers > 1 else ''}, seed {description.seed}"
+
+
+def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> Table:
+    """Best first: means and deviations over seeds, sizes, the time of a step."""
+    table = Table(
+        "", "activation", f"test {cells[0].metric}", "parameters", "time a step / ReLU's", title=title
+    )
+    for place, cell in enumerate(_best_first(cells), 1):
+        runs = "" if len(cell.test) == cell.wanted else f" ({len(cell.test)} of {cell.wanted} runs)"
+        ratio = ratios.get(cell.label)
+        table.add_row(
+            str(place),
+            cell.label,
+            _score(cell) + runs,
+            f"{cell.parameters:,}",
+            "-" if ratio is None else f"{ratio:.2f}",
+        )
+    return table
+
+
+def verdict(cells: list[Cell], baseline: str) -> str:
+    """Whether the best differs from the baseline by more than noise."""
+    best = _best_first(cells)[0]
+    base = next((cell for cell in cells if cell.label == baseline), None)
+    if base is None:
+        return f"No run of {baseline} came to its end, so there is nothing to test against."
+    if best is base:
+        return f"Nothing did better than {baseline}."
+    found = best.against(base)
+    if found is None:
+        return "One seed tells nothing about noise: give more --seeds."
+    what = "more than noise" if found.significant else "no more than noise may do"
+    return (
+        f"{best.label} differs from {baseline} by {found.difference:+.4f}: {what} "
+        f"({found.name}, p = {found.p_value:.2g})."
+    )
+
+
+def _best_first(cells: list[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: -cell.mean)
+
+
+def _score(cell: Cell) -> str:
+    return f"{cell.mean:.4f} ± {cell.deviation:.4f}" if len(cell.test) > 1 else f"{cell.mean:.4f}"
+
+
+def result_table(cells: list[Cell], published: Mapping[tuple[str, int], Published], title: str) -> Table:
+    """Means and deviations over seeds, best first, the paper's value beside."""
+    metric = cells[0].metric if cells else "score"
+    table = Table(
+        "activation", "layers", f"test {metric}", "seeds", "parameters", "paper", "difference", title=title
+    )
+    for cell in _best_first(cells):
+        paper = published.get((cell.label, cell.layers))
+        table.add_row(
+            cell.label,
+            str(cell.layers),
+            _score(cell),
+            str(len(cell.test)) + (f" of {cell.wanted}" if len(cell.test) < cell.wanted else ""),
+            f"{cell.parameters:,}",
+            "-" if paper is None else f"{paper.mean:.4f}",
+            "-" if paper is None else f"{cell.mean - paper.mean:+.4f}",
+        )
+    return table
+
+
+def activation_table(names: list[str], width: int) -> Table:
+    """One row a name. Narrow terminals get fewer columns."""
+    headings = ["name", "formula", "set by", "params", "smooth", "local", "decay", "plot"]
+    if width >= 120:
+        headings += ["options", "source"]
+    table = Table(*headings, title="Activations", row_styles=["", "dim"])
+    for column in table.columns:
+        column.overflow = "fold"  # wrapped, never cut
+    table.columns[0].no_wrap = True
+    family = ""
+    for name in names:
+        facts = facts_of(name)
+        if facts.family != family:
+            table.add_section()
+            family = facts.family
+        cells = {
+            "name": name,
+            "formula": facts.formula,
+            "options": ", ".join(_shown(*option) for option in options_of(name).items()),
+            "set by": facts.hyperparameter or "-",
+            "params": facts.parameters,
+            "smooth": _yes_or_no(facts.smooth),
+            "local": facts.local or "-",
+            "decay": facts.regularization or "-",
+            "plot": _yes_or_no(facts.plottable),
+            "source": facts.source,
+        }
+        table.add_row(*(cells[heading] for heading in headings))
+    return table
+
+
+def _yes_or_no(fact: bool | None) -> str:
+    return "?" if fact is None else "yes" if fact else "no"
+
+
+def _shown(option: str, default: object) -> str:
+    if default is None:
+        return option
+    return f"{option}={default:.3g}" if isinstance(default, float) else f"{option}={default}"

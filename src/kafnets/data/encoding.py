@@ -1,0 +1,110 @@
+"""Columns of a table as numbers: what the training part teaches about them, and how it is applied."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_CATEGORIES = 100
+"""A text column with more values is no category but a name or an identifier."""
+
+MOSTLY = 0.9
+"""A text column of which that share are numbers was meant to be numbers."""
+
+GAP = ""
+"""The category of a gap in text."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers, or of the categories that the training part has."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """All columns in their order: numbers as they are, text one-hot, NaN for gaps in numbers."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, frame: Any, train: NDArray[np.int64], called: str) -> "Encoding":
+        """Learn categories from the rows ``train``. Errors name the table as ``called``."""
+        return cls(tuple(_learned(frame[name], train, called) for name in frame.columns))
+
+    def apply(self, frame: Any, called: str) -> NDArray[np.float32]:
+        """One column of numbers for each of numbers, and one for each category of text.
+
+        Categories that the training part did not have count as none. Other columns of ``frame`` are left
+        alone.
+        """
+        missing = [column.name for column in self.columns if column.name not in frame.columns]
+        if missing:
+            raise ValueError(f"{called} has no column {', '.join(map(repr, missing))}")
+        return np.concatenate([_encoded(frame[each.name], each, called) for each in self.columns], axis=1)
+
+
+def numbers_of(values: Any, called: str) -> NDArray[np.float64]:
+    """A column as numbers, NaN for gaps; infinities are refused."""
+    try:
+        numbers = values.astype("float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{called}: the column {values.name!r} should hold numbers: {error}") from error
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        raise ValueError(
+            f"{called}: the column {values.name!r} is infinite in row {infinite[0] + 1}"
+            f"{f' and {infinite.size - 1} more' if infinite.size > 1 else ''}: replace or drop"
+        )
+    return np.asarray(numbers)
+
+
+def _learned(values: Any, train: NDArray[np.int64], called: str) -> Column:
+    from pandas.api import types
+
+    name = str(values.name)
+    if values.iloc[train].isna().all():
+        raise ValueError(
+            f"{called}: the column {name!r} holds nothing but gaps in the training part: drop it"
+        )
+    if types.is_datetime64_any_dtype(values):
+        raise ValueError(f"{called}: the column {name!r} holds dates: drop it, or make numbers of them")
+    if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
+        return Column(name)
+    _refuse_nearly_numbers(values[values.notna()], called)
+    text = _text(values)
+    known = sorted(set(text[train]) - {GAP})
+    if len(known) > MOST_CATEGORIES:
+        raise ValueError(
+            f"{called}: the column {name!r} has {len(known)} different texts in the training part, too many "
+            "for categories: drop it"
+        )
+    if GAP in text:
+        known.append(GAP)
+    return Column(name, tuple(map(str, known)))
+
+
+def _encoded(values: Any, column: Column, called: str) -> NDArray[np.float32]:
+    if column.categories is None:
+        return numbers_of(values, called).astype(np.float32)[:, None]
+    return (_text(values)[:, None] == np.array(column.categories)[None, :]).astype(np.float32)
+
+
+def _text(values: Any) -> NDArray[np.str_]:
+    return np.array([GAP if gap else str(each) for each, gap in zip(values, values.isna(), strict=True)])
+
+
+def _refuse_nearly_numbers(given: Any, called: str) -> None:
+    """A few words among numbers are a mistake, not categories."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(given, errors="coerce")
+    if numbers.notna().mean() >= MOSTLY:
+        row = numbers.isna().to_numpy().argmax()
+        raise ValueError(
+            f"{called}: the column {given.name!r} holds numbers but for {given.iloc[row]!r} in row "
+            f"{given.index[row] + 1}: correct it, leave it empty, or drop the column"
+        )

@@ -1,0 +1,52 @@
+"""Whether two activations differ by more than noise."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Outcome of a paired test over seeds."""
+
+    name: str
+    difference: float
+    p_value: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is more than noise, at the 5 % level."""
+        return self.p_value < LEVEL
+
+
+def paired_test(
+    ours: Sequence[float], theirs: Sequence[float], *, test_to_train: float = 0.0
+) -> PairedTest | None:
+    """A t-test on the differences of runs with the same seed; None for fewer than two of them.
+
+    Seeds that each divide the same rows anew into a training and a test part are not independent, since their
+    parts overlap, and a plain t-test finds differences where there are none. Given the size of the test part
+    as a share of the training part, the variance is corrected as Nadeau and Bengio (2003) propose.
+
+    Args:
+        ours: scores, one a seed.
+        theirs: scores of the same seeds.
+        test_to_train: rows of the test part for each row of the training part, if seeds divide the rows anew;
+            0 if all seeds have the same test part.
+    """
+    from scipy import stats
+
+    difference = np.asarray(ours, dtype=float) - np.asarray(theirs, dtype=float)
+    count = len(difference)
+    if count < 2:
+        return None
+    name = f"{'corrected resampled' if test_to_train else 'paired'} t-test over {count} seeds"
+    mean, variance = float(difference.mean()), float(difference.var(ddof=1))
+    if variance == 0:
+        return PairedTest(name, mean, 1.0 if mean == 0 else 0.0)
+    t = mean / math.sqrt((1 / count + test_to_train) * variance)
+    return PairedTest(name, mean, float(2 * stats.t.sf(abs(t), count - 1)))

@@ -1,0 +1,339 @@
+"""Estimators for scikit-learn: networks of learned activations for tables.
+
+They go wherever scikit-learn's own do: pipelines, grid search, cross-validation, pickles.
+"""
+
+import copy
+import functools
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kafnets.data.scaling import Scaling
+from kafnets.data.splits import Part, Splits, Task, random_rows, stratified_rows
+from kafnets.networks import Activation, mlp
+from kafnets.train.loop import Training, fit
+from kafnets.train.settings import Settings
+
+ROWS, FEW = 4096, 2
+
+STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
+"""Options of activations that are given none: few rows are learned better from a calm start."""
+
+_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+"""What features have to be: NaN is a gap."""
+
+
+class _Kafnet(BaseEstimator):  # type: ignore[misc]
+    def __init__(
+        self,
+        hidden: Sequence[int] = (100,),
+        activation: Activation = "kaf",
+        *,
+        activation_options: dict[str, Any] | None = None,
+        epochs: int = 100,
+        batch_size: int = 64,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-4,
+        dropout: float = 0.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.15,
+        patience: int = 15,
+        warm_start: bool = False,
+        device: str = "auto",
+        verbose: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.activation_options = activation_options
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _checked_rows(self, X: Any) -> NDArray[np.float64]:
+        return validate_data(self, X, reset=False, **_NUMBERS)
+
+    def _checked_pair(self, X: Any, y: Any, *, reset: bool, y_numeric: bool = False) -> tuple[Any, Any]:
+        return validate_data(self, X, y, reset=reset, y_numeric=y_numeric, **_NUMBERS)
+
+    def _settings(self, **changes: Any) -> Settings:
+        return Settings(
+            **{
+                "batch_size": self.batch_size,
+                "epochs": self.epochs,
+                "patience": None,
+                "learning_rate": self.learning_rate,
+                "weight_decay": self.weight_decay,
+                "device": self.device,
+            }
+            | changes
+        )
+
+    def _network(self, inputs: int, outputs: int, seed: int) -> torch.nn.Sequential:
+        options = self.activation_options
+        if options is None:
+            options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
+        return mlp(
+            inputs,
+            self.hidden,
+            outputs,
+            self.activation,
+            dropout=self.dropout,
+            generator=torch.Generator().manual_seed(seed),
+            **options,
+        )
+
+    def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, outputs: int) -> None:
+        """From all rows, or from all but those that decide when to stop."""
+        seed = _seed(self.random_state)
+        rows, held_out = self._divided(target, task, seed)
+        if not (self.warm_start and hasattr(self, "module_")):
+            self.scaling_ = Scaling.of(X[rows])
+            self.module_ = self._network(X.shape[1], outputs, seed)
+        train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, held_out))
+        settings = self._settings(
+            patience=self.patience if self.early_stopping else None,
+            schedule=functools.partial(torch.optim.lr_scheduler.CosineAnnealingLR, T_max=self.epochs),
+        )
+        splits = _splits(task, train, validation)
+        self._take(fit(self.module_, splits, settings, seed=seed, progress=self._say))
+
+    def _divided(
+        self, target: NDArray[Any], task: Task, seed: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows to learn from, and rows to stop by."""
+        everything = np.arange(len(target))
+        if not self.early_stopping:
+            return everything, everything[:FEW]
+        share, generator = self.validation_fraction, np.random.default_rng(seed)
+        if not 0 < share < 1:
+            raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
+        shares = (1 - share, share, 0.0)
+        if task == "regression":
+            rows, held_out, rest = random_rows(len(target), shares, generator)
+        else:
+            rows, held_out, rest = stratified_rows(target, shares, generator)
+        if len(held_out) < 2 or len(np.unique(target[held_out])) < 2:
+            raise ValueError(
+                f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop: "
+                "give more rows, or early_stopping=False"
+            )
+        return np.concatenate([rows, rest]), held_out
+
+    def _learn_a_little(
+        self,
+        X: NDArray[np.float64],
+        target: NDArray[Any],
+        task: Task,
+        outputs: int,
+    ) -> None:
+        """One pass through these rows, from where the last one ended."""
+        if not hasattr(self, "module_"):
+            self.scaling_ = Scaling.of(X)
+            self._seed_ = _seed(self.random_state)
+            self.module_ = self._network(X.shape[1], outputs, self._seed_)
+        part = Part(self.scaling_.apply(X), target)
+        passes = getattr(self, "n_epochs_", 0) + 1
+        states: list[dict[str, Any]] = []
+        few = Part(part.features[:FEW], part.target[:FEW])
+        trained = fit(
+            self.module_,
+            _splits(task, part, few),
+            self._settings(epochs=passes),
+            seed=getattr(self, "_seed_", 0),
+            resume=getattr(self, "_state_", None),
+            save=states.append,
+            progress=self._say,
+        )
+        self._take(trained)
+        self._state_ = states[-1]
+
+    def _take(self, trained: Training) -> None:
+        self.module_.cpu()
+        self.history_ = [self._shown(row) for row in trained.epochs]
+        self.n_epochs_ = len(trained.epochs)
+        self.best_epoch_ = trained.best_epoch
+
+    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Scores of validation tell something only if rows were held out for it."""
+        return {
+            name: value
+            for name, value in row.items()
+            if self.early_stopping or not name.startswith("validation_")
+        }
+
+    def _say(self, row: dict[str, Any]) -> None:
+        if self.verbose:
+            print(", ".join(f"{name} {value:.5g}" for name, value in self._shown(row).items()))
+
+    def _outputs(self, X: Any) -> torch.Tensor:
+        """In float64, so that a row's answer does not depend on which others come with it."""
+        check_is_fitted(self)
+        features = torch.from_numpy(self.scaling_.apply(self._checked_rows(X)).astype(np.float64))
+        module = copy.deepcopy(self.module_).double().eval()
+        with torch.no_grad():
+            return torch.cat([module(rows) for rows in features.split(ROWS)])
+
+
+class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
+    """A network of learned activations for classification.
+
+    Features are scaled to [-1, 1] and gaps (NaN) filled with medians, both learned from the training rows.
+    The learning rate falls to 0 along a cosine while it is trained::
+
+        from kafnets.sklearn import KafnetClassifier
+
+        KafnetClassifier(hidden=(100, 100), random_state=0).fit(X_train, y_train).score(X_test, y_test)
+
+    Args:
+        hidden: widths of the hidden layers.
+        activation: a registered name (see ``kafnets.names()``), or a function that makes a module from the
+            number of features.
+        activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs start as
+            ELU and others take their defaults.
+        epochs: how many, or the most there may be with ``early_stopping``.
+        batch_size: rows a step.
+        learning_rate: Adam's, at the start.
+        weight_decay: l2, of weights and of activations' parameters that may decay.
+        dropout: behind the hidden layers.
+        early_stopping: hold out a part of the rows, stop when they are not predicted better any more, and
+            keep the best weights.
+        validation_fraction: the share of rows that is held out for it.
+        patience: epochs to wait for an improvement.
+        warm_start: ``fit`` goes on from the weights that there are.
+        device: "cpu", "cuda", or "auto" for the latter where there is one.
+        verbose: print each epoch.
+        random_state: decides the first weights, the rows held out, and the order of rows.
+
+    Attributes:
+        classes_: the labels.
+        module_: the network, a ``torch.nn.Module``.
+        scaling_: what was learned about the features' ranges.
+        history_: a row of numbers for each epoch.
+        n_epochs_: how many there were.
+        best_epoch_: the one whose weights were kept.
+        n_features_in_: the number of features.
+        feature_names_in_: their names, where ``fit`` was given some.
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows and their labels."""
+        X, y = self._checked_pair(X, y, reset=True)
+        labels = self._labels(y)
+        if not (self.warm_start and hasattr(self, "module_")):
+            self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have two classes or more, got one class: {self.classes_[0]!r}")
+        self._learn(X, self._numbers(labels), *self._shape())
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """One pass through these rows. The first call needs all ``classes``, unless ``y`` has them all."""
+        first = not hasattr(self, "module_")
+        X, y = self._checked_pair(X, y, reset=first)
+        labels = self._labels(y)
+        if first:
+            self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            if len(self.classes_) < 2:
+                raise ValueError(f"classes must be two or more, got one class: {self.classes_[0]!r}")
+        self._learn_a_little(X, self._numbers(labels), *self._shape())
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """How likely each class is, in the order of ``classes_``."""
+        outputs = self._outputs(X)
+        if outputs.shape[1] == 1:
+            outputs = torch.cat([torch.zeros_like(outputs), outputs], 1)
+        return outputs.softmax(1).numpy()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class."""
+        likely = self.predict_proba(X).argmax(1)
+        return self.classes_[likely]
+
+    def _labels(self, y: Any) -> NDArray[Any]:
+        check_classification_targets(y)
+        return np.asarray(y)
+
+    def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        unknown = np.setdiff1d(labels, self.classes_)
+        if unknown.size:
+            raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {list(self.classes_)}")
+        return np.searchsorted(self.classes_, labels).astype(np.int64)
+
+    def _shape(self) -> tuple[Task, int]:
+        count = len(self.classes_)
+        return ("binary", 1) if count == 2 else ("multiclass", count)
+
+
+class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
+    """A network of learned activations for regression.
+
+    As :class:`KafnetClassifier`, with the squared error; the target is scaled to mean 0 and deviation 1 while
+    it is learned.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows and their numbers."""
+        X, y = self._checked_pair(X, y, reset=True, y_numeric=True)
+        if not (self.warm_start and hasattr(self, "module_")):
+            self._measure(y)
+        self._learn(X, self._scaled(y), "regression", 1)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """One pass through these rows. The first call's target decides how targets are scaled."""
+        first = not hasattr(self, "module_")
+        X, y = self._checked_pair(X, y, reset=first, y_numeric=True)
+        if first:
+            self._measure(y)
+        self._learn_a_little(X, self._scaled(y), "regression", 1)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number that is expected."""
+        outputs = self._outputs(X)[:, 0].numpy()
+        mean, deviation = self.target_scale_
+        return outputs * deviation + mean
+
+    def _measure(self, y: Any) -> None:
+        numbers = np.asarray(y, dtype=np.float64)
+        self.target_scale_ = float(numbers.mean()), float(numbers.std()) or 1.0
+
+    def _scaled(self, y: Any) -> NDArray[np.float32]:
+        mean, deviation = self.target_scale_
+        return ((np.asarray(y, dtype=np.float64) - mean) / deviation).astype(np.float32)
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _splits(task: Task, train: Part, validation: Part) -> Splits:
+    """The test part is of no use here: a few rows of validation stand in for it."""
+    few = Part(validation.features[:FEW], validation.target[:FEW])
+    return Splits("rows", task, train, validation, few)

@@ -1,0 +1,115 @@
+"""The estimators, by scikit-learn's own checks and as its users use them."""
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kafnets.sklearn import KafnetClassifier, KafnetRegressor
+
+
+@parametrize_with_checks([KafnetClassifier(), KafnetRegressor()])  # type: ignore[untyped-decorator]
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_it_is_as_good_as_scikit_learns_network() -> None:
+    """In the mean of three divisions: the differences between them are larger than those between networks."""
+    for load, hidden in ((load_digits, (50, 50)), (load_breast_cancer, (100,))):
+        features, labels = load(return_X_y=True)
+        ours, theirs = [], []
+        for seed in range(3):
+            parts = train_test_split(features, labels, random_state=seed, stratify=labels)
+            rows, test, y, y_test = parts
+            ours.append(KafnetClassifier(hidden, random_state=seed).fit(rows, y).score(test, y_test))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # theirs has not converged, it says
+                rival = MLPClassifier(hidden, random_state=seed).fit(rows, y)
+            theirs.append(rival.score(test, y_test))
+        assert np.mean(ours) >= np.mean(theirs)
+
+
+def test_in_pipelines_searches_and_pickles() -> None:
+    features, target = load_diabetes(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), KafnetRegressor((20,), epochs=20, random_state=0))
+    assert cross_val_score(pipeline, features, target, cv=3).mean() > 0.3
+    search = GridSearchCV(
+        KafnetRegressor((10,), epochs=5, random_state=0),
+        {"activation": ["kaf", "tanh"], "hidden": [(5,), (8, 8)]},
+        cv=2,
+    )
+    search.fit(features, target)
+    assert search.best_estimator_.feature_names_in_.tolist() == features.columns.tolist()
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(again.predict(features), search.predict(features))
+    copied = clone(search.best_estimator_)
+    assert copied.get_params() == search.best_estimator_.get_params()
+    assert not hasattr(copied, "module_")
+
+
+def test_gaps_and_names() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.normal(size=(200, 3)), columns=["a", "b", "c"])
+    labels = np.where(frame["a"] > 0, "yes", "no")
+    frame.iloc[::9, 1] = np.nan
+    model = KafnetClassifier((20,), random_state=0).fit(frame, labels)
+    assert model.score(frame, labels) > 0.95
+    assert model.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(model.predict_proba(frame).sum(1), 1)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_a_little_at_a_time() -> None:
+    features, labels = load_digits(return_X_y=True)
+    model = KafnetClassifier((30,), random_state=0)
+    for _ in range(3):
+        for rows in np.array_split(np.arange(1000), 4):
+            model.partial_fit(features[rows], labels[rows], classes=np.arange(10))
+    assert model.n_epochs_ == 12
+    assert model.score(features[1000:], labels[1000:]) > 0.85
+    with pytest.raises(ValueError, match=r"y holds np.int64\(11\), which is not among the classes"):
+        model.partial_fit(features[:2], np.array([3, 11]))
+    numbers = KafnetRegressor((10,), random_state=0)
+    x = np.linspace(-1, 1, 200)[:, None]
+    for _ in range(100):
+        numbers.partial_fit(x, 5 + 3 * x[:, 0])
+    assert numbers.score(x, 5 + 3 * x[:, 0]) > 0.98
+
+
+def test_warm_starts_and_early_stops() -> None:
+    features, labels = load_digits(return_X_y=True)
+    model = KafnetClassifier((20,), epochs=2, warm_start=True, random_state=0).fit(features, labels)
+    first = model.history_[0]["train_loss"]
+    model.fit(features, labels)
+    assert model.history_[0]["train_loss"] < first / 2
+    stopped = KafnetClassifier((20,), early_stopping=True, epochs=300, patience=3, random_state=0)
+    stopped.fit(features, labels)
+    assert stopped.n_epochs_ == stopped.best_epoch_ + 3 < 300
+    assert "validation_accuracy" in stopped.history_[0]
+    with pytest.raises(ValueError, match="is too little to decide when to stop"):
+        KafnetClassifier(early_stopping=True).fit(features[:8], labels[:8])
+    with pytest.raises(ValueError, match="validation_fraction must be between 0 and 1, got 2"):
+        KafnetClassifier(early_stopping=True, validation_fraction=2).fit(features, labels)
+    with pytest.raises(ValueError, match="no activation is called 'kav'"):
+        KafnetClassifier(activation="kav").fit(features, labels)
+
+
+def test_the_global_generators_stay() -> None:
+    features, labels = load_digits(return_X_y=True)
+    before, numpy_before = torch.get_rng_state(), np.random.get_state(legacy=False)  # noqa: NPY002
+    one, two = (KafnetClassifier((5,), epochs=1, random_state=3).fit(features, labels) for _ in range(2))
+    assert torch.equal(before, torch.get_rng_state())
+    assert repr(numpy_before) == repr(np.random.get_state(legacy=False))  # noqa: NPY002
+    np.testing.assert_array_equal(one.predict_proba(features), two.predict_proba(features))

@@ -1,0 +1,128 @@
+"""The same loop in several processes, in lower precision, and compiled."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import kafnets
+from kafnets import data
+from kafnets.train import Settings, fit
+from kafnets.train.processes import OneProcess, processes_for
+
+SETTINGS = Settings(epochs=4, patience=4, batch_size=33)
+"""Such batches do not divide evenly between two processes, and the last one of digits has 3 rows."""
+
+PROGRAM = """
+import json, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from kafnets.experiments.runner import execute
+from kafnets.train.runs import RunFolder
+sys.path.insert(0, sys.argv[2])
+from tests.train.test_processes import description
+output = Path(sys.argv[1])
+print(execute(description(int(sys.argv[3])), output))
+"""
+
+
+def description(epochs: int) -> Any:
+    from kafnets.experiments.comparison import descriptions
+
+    settings = replace(SETTINGS, epochs=epochs)
+    return descriptions("digits", ["kaf"], hidden=(20,), seeds=1, settings=settings)[0]
+
+
+def torchrun(output: Path, epochs: int) -> str:
+    program = output / "program.py"
+    program.write_text(PROGRAM)
+    repository = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += [str(program), str(output), str(repository), str(epochs)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=output)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+    pytest.importorskip("lightning_fabric")
+    one = description(4)
+    splits = one.load()
+    alone = fit(one.build(splits), splits, one.settings, seed=one.seed)
+    assert torchrun(tmp_path, 4).count("trained") == 2
+    report = json.loads(next(tmp_path.rglob("report.json")).read_text())
+    assert report["processes"] == 2
+    assert [row["train_loss"] for row in report["epochs"]] == pytest.approx(
+        [row["train_loss"] for row in alone.epochs], rel=1e-4
+    )
+    assert report["test"]["loss"] == pytest.approx(alone.test["loss"], rel=1e-3)
+    weights = torch.load(next(tmp_path.rglob("model.pt")), weights_only=True)
+    for name, value in alone.model.state_dict().items():
+        torch.testing.assert_close(weights[name], value, rtol=1e-3, atol=1e-4)
+    assert torchrun(tmp_path, 4).count("found finished") == 2
+
+
+MIXED = """
+import torch, kafnets
+from kafnets import data
+from kafnets.train import Settings, fit
+torch.set_num_threads(1)
+splits = data.load("digits")
+model = kafnets.mlp(splits.inputs, (20,), splits.outputs, generator=torch.Generator().manual_seed(0))
+seen = set()
+model[0].register_forward_hook(lambda module, inputs, output: seen.add(output.dtype))
+trained = fit(model, splits, Settings(epochs=25, precision="bf16-mixed"))
+assert seen == {torch.bfloat16}, seen
+assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+print(trained.test["accuracy"])
+"""
+
+
+def test_mixed_precision() -> None:
+    pytest.importorskip("lightning_fabric")
+    # Some virtual machines claim matrix instructions that they do not have, and oneDNN believes them.
+    environment = os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}
+    ended = subprocess.run(
+        [sys.executable, "-c", MIXED], capture_output=True, text=True, timeout=300, env=environment
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert float(ended.stdout) > 0.85
+
+
+def test_compiled() -> None:
+    splits = data.load("digits")
+    settings = Settings(epochs=2, patience=2)
+    plain, compiled = (
+        fit(
+            kafnets.mlp(splits.inputs, (20,), splits.outputs, generator=torch.Generator().manual_seed(0)),
+            splits,
+            chosen,
+        )
+        for chosen in (settings, replace(settings, compile=True))
+    )
+    assert [row["train_loss"] for row in compiled.epochs] == pytest.approx(
+        [row["train_loss"] for row in plain.epochs], rel=1e-4
+    )
+
+
+def test_one_process_needs_nothing_else() -> None:
+    assert isinstance(processes_for(Settings()), OneProcess)
+    with pytest.raises(ValueError, match="precision must be one of 32-true, bf16-mixed, 16-mixed, got '64'"):
+        Settings(precision="64")
+
+
+def test_a_state_of_more_processes_is_refused() -> None:
+    splits = data.load("iris")
+    model = kafnets.mlp(splits.inputs, (4,), splits.outputs)
+    states: list[Any] = []
+    fit(model, splits, Settings(epochs=1), save=states.append)
+    states[0]["noise"]["cpu"] = states[0]["noise"]["cpu"].repeat(2, 1)
+    with pytest.raises(ValueError, match="the run was begun by 2 processes on CPUs"):
+        fit(model, splits, Settings(epochs=2), resume=states[0])
