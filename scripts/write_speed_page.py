@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-RESULT = ROOT / "benchmarks/results/cpu/result.json"
-RIVALS = ROOT / "benchmarks/results/cpu/rivals.json"
+RESULTS = ROOT / "benchmarks/results/cpu"
 PAGE = ROOT / "docs/speed.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- speed: written by scripts/write_speed_page.py -->", "<!-- end of speed -->"
@@ -50,14 +49,26 @@ def rivals_table(rivals: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def page(result: dict[str, Any], rivals: dict[str, Any]) -> str:
+def loops_table(training: dict[str, Any]) -> str:
+    activations = list(training["times"])
+    lines = [f"| loop | {' | '.join(activations)} |", "|---" * (len(activations) + 1) + "|"]
+    for loop in training["times"][activations[0]]:
+        times = [training["times"][activation] for activation in activations]
+        ratios = (f"{each[loop]['median'] / each['bare']['median']:.2f}" for each in times)
+        lines.append(f"| {loop} | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
+def page(
+    result: dict[str, Any], rivals: dict[str, Any], training: dict[str, Any], reading: dict[str, Any]
+) -> str:
     parts = [
         "# What it costs",
-        "Written from `benchmarks/results/cpu/result.json` by `python scripts/write_speed_page.py`; measured by "
+        "Written from `benchmarks/results/cpu/kernels.json` by `python scripts/write_speed_page.py`; measured by "
         f"`kafnets bench` on {source(result)}. Everything is forward + backward in float32, medians of repetitions "
         "that take turns, and given as ratios: absolute times say more about the machine. Before anything is "
         "timed it is compared with the float64 reference.",
-        "![time and memory](../benchmarks/results/cpu/result.png)",
+        "![time and memory](../benchmarks/results/cpu/kernels.png)",
         "## What is claimed",
         bars_table(result),
     ]
@@ -72,15 +83,25 @@ def page(result: dict[str, Any], rivals: dict[str, Any]) -> str:
         for shape, timings in result[part].items():
             if isinstance(timings, dict):
                 parts += [f"Input {shape}:", times_table(timings, unit)]
-    training = result["training step"]
+    step = result["training step"]
     parts += ["## A whole training step", "Adam, batch 100, 18 inputs, one output, one thread.",
-              times_table(training, "ReLU, 2 x 300")]  # fmt: skip
+              times_table(step, "ReLU, 2 x 300")]  # fmt: skip
     parts += [
         "## The other activations",
-        "Time over that of a straightforward version in torch, which `kafnets bench --rivals` first compares it with. "
+        "Time over that of a straightforward version in torch, which `kafnets bench rivals` first compares it with. "
         "Those with native kernels (SReLU, APL, PAF, Hermite, SAF) are a fraction; the others are the same "
         f"operators, and what differs from 1 is noise. One thread, {source(rivals)}.",
         rivals_table(rivals),
+        "## The training loop",
+        f"An epoch of {training['rows']:,} rows, over that of a bare loop by hand (rows shuffled in memory, fused Adam): "
+        "ours, the same through Lightning Fabric, and loops with torch's DataLoader, as it is mostly written and with fused "
+        f"Adam. `kafnets bench training`, one thread, {source(training)}.",
+        loops_table(training),
+        bars_table(training),
+        "## Reading all of SUSY",
+        "A generated file of its size and shape, read as the published one would be, into a compact form that later "
+        f"readings use. `kafnets bench reading`, {source(reading)}.",
+        bars_table(reading),
         HOW_IT_WORKS,
     ]
     return "\n\n".join(parts) + "\n"
@@ -118,10 +139,13 @@ def summary(result: dict[str, Any]) -> str:
 
 def documents() -> dict[Path, str]:
     """What the documents should say."""
-    result, rivals = json.loads(RESULT.read_text()), json.loads(RIVALS.read_text())
+    result, *others = (
+        json.loads((RESULTS / f"{name}.json").read_text())
+        for name in ("kernels", "rivals", "training", "reading")
+    )
     readme = README.read_text()
     before, rest = readme.split(BEGIN)
-    return {PAGE: page(result, rivals), README: before + summary(result) + rest.split(END)[1]}
+    return {PAGE: page(result, *others), README: before + summary(result) + rest.split(END)[1]}
 
 
 def main() -> None:

@@ -4,13 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import memory, rivals, run
+from kafnets.benchmark import kernels, memory, reading, rivals, training
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.cli import app
+from kafnets.data import susy
 from kafnets.registry import facts_of, names
 from kafnets.timing import interleaved
 
@@ -27,9 +29,9 @@ def test_runs_take_turns() -> None:
 
 def test_errors_are_compared_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(ratio <= 4 for ratio in error_ratios(1, 20).values())
-    monkeypatch.setattr(run, "error_ratios", lambda *_: {"output": 5.0})
+    monkeypatch.setattr(kernels, "error_ratios", lambda *_: {"output": 5.0})
     with pytest.raises(RuntimeError, match=r"error of the output is 5.0 times the composite's"):
-        run.run(quick=True, say=lambda _: None)
+        kernels.run(quick=True, say=lambda _: None)
 
 
 @pytest.mark.skipif(not memory.available(), reason="needs Linux's /proc")
@@ -39,25 +41,25 @@ def test_memory_counts_what_a_step_needs() -> None:
 
 
 def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "SHAPES", [(4, 6), (5, 6), (2, 6, 2, 2)])
-    monkeypatch.setattr(run, "SIZES", [5, 10])
-    monkeypatch.setattr(run, "ROWS_A_BATCH", [1, 2])
+    monkeypatch.setattr(kernels, "SHAPES", [(4, 6), (5, 6), (2, 6, 2, 2)])
+    monkeypatch.setattr(kernels, "SIZES", [5, 10])
+    monkeypatch.setattr(kernels, "ROWS_A_BATCH", [1, 2])
     monkeypatch.setattr(memory, "peak_rise", lambda *_: 2.0)
-    monkeypatch.setattr(run, "interleaved", _few)
+    monkeypatch.setattr(kernels, "interleaved", _few)
     outcome = CliRunner().invoke(app, ["bench", "--quick", "--output", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
-    result = json.loads((tmp_path / "result.json").read_text())
+    result = json.loads((tmp_path / "kernels.json").read_text())
     assert result["profile"] == "quick"
     assert result["provenance"]["versions"]["torch"]
     assert len(result["bars"]) == 14
-    assert (tmp_path / "result.png").stat().st_size > 10_000
+    assert (tmp_path / "kernels.png").stat().st_size > 10_000
 
 
 def test_bench_of_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals, "SHAPES", [(4, 6)])
     monkeypatch.setattr(rivals, "interleaved", _few)
     threads = torch.get_num_threads()
-    outcome = CliRunner().invoke(app, ["bench", "--rivals", "--quick", "--output", str(tmp_path)])
+    outcome = CliRunner().invoke(app, ["bench", "rivals", "--quick", "--output", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
     result = json.loads((tmp_path / "rivals.json").read_text())
     assert set(result["times"]["(4, 6)"]) == set(rivals.PLAIN)
@@ -68,3 +70,28 @@ def test_bench_of_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def _few(runs: Any, **_: Any) -> Any:
     return interleaved(runs, seconds_a_run=0.0, least=2, most=2)
+
+
+def test_bench_of_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lightning_fabric")
+    monkeypatch.setattr(training, "interleaved", _few)
+    monkeypatch.setattr(training, "ACTIVATIONS", ("relu",))
+    outcome = CliRunner().invoke(app, ["bench", "training", "--quick", "--output", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    result = json.loads((tmp_path / "training.json").read_text())
+    assert set(result["times"]["relu"]) == set(training.LOOPS)
+    assert len(result["bars"]) == 2
+
+
+def test_a_loop_that_learns_something_else_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "LOOPS", {"bare": training._bare, "lazy": lambda *_: lambda: None})
+    with pytest.raises(AssertionError, match="the lazy loop does not learn what the bare one does"):
+        training.run(quick=True, say=lambda _: None)
+
+
+def test_generated_rows_are_read_as_the_published_ones_are(tmp_path: Path) -> None:
+    size = reading.generate(tmp_path / "SUSY.csv.gz", 2 * reading.BLOCK)
+    arrays = susy.read_original(tmp_path / "SUSY.csv.gz")
+    assert arrays["X"].shape == (100_000, 18)
+    assert arrays["X"].dtype == np.float32
+    assert size / 100_000 == pytest.approx(2.42e9 / 5e6, rel=0.01)

@@ -11,6 +11,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from kafnets import data
 from kafnets.cli import app
 from kafnets.data import cifar10, folder, sensorless, susy
+from kafnets.data.download import download
 
 
 @pytest.fixture
@@ -44,6 +46,76 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     yield f"http://127.0.0.1:{serving.server_address[1]}", root
     serving.shutdown()
     serving.server_close()
+
+
+class Unreliable(http.server.BaseHTTPRequestHandler):
+    """Sends at most so many bytes before it hangs up; knows ranges, or does not."""
+
+    content = bytes(range(256)) * 2000
+    most = 150_000
+    knows_ranges = True
+    asked: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        wanted = self.headers["Range"]
+        self.asked.append(wanted)
+        begin = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and self.knows_ranges else 0
+        if begin >= len(self.content):
+            self.send_error(416)
+            return
+        rest = self.content[begin:]
+        self.send_response(206 if begin else 200)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[: self.most])
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.fixture
+def unreliable(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Unreliable, "asked", [])
+    serving = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unreliable)
+    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{serving.server_address[1]}/file"
+    serving.shutdown()
+    serving.server_close()
+
+
+def test_broken_downloads_go_on(unreliable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = hashlib.sha256(Unreliable.content).hexdigest()
+    download(unreliable, tmp_path / "file", digest)
+    assert (tmp_path / "file").read_bytes() == Unreliable.content
+    first, *others = Unreliable.asked
+    assert first is None
+    assert len(others) >= 3
+    assert all(wanted is not None and wanted > "bytes=1" for wanted in others)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    # Given up today, gone on with another day.
+    monkeypatch.setattr("kafnets.data.download.ATTEMPTS", 2)
+    with pytest.raises(ConnectionError, match="What has come is kept: try again later and it goes on"):
+        download(unreliable, tmp_path / "second", digest)
+    assert 200_000 < (tmp_path / "second.part").stat().st_size < 400_000
+    download(unreliable, tmp_path / "second", digest)
+    assert (tmp_path / "second").read_bytes() == Unreliable.content
+
+
+def test_parts_that_are_no_parts(unreliable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = hashlib.sha256(Unreliable.content).hexdigest()
+    (tmp_path / "long.part").write_bytes(b"x" * 600_000)
+    download(unreliable, tmp_path / "long", digest)
+    assert (tmp_path / "long").read_bytes() == Unreliable.content
+    (tmp_path / "other.part").write_bytes(b"x" * 1000)
+    with pytest.raises(ValueError, match="is not what it should be"):
+        download(unreliable, tmp_path / "other", digest)
+    assert not (tmp_path / "other").exists()
+    download(unreliable, tmp_path / "other", digest)  # from the beginning, this time
+    # A server without ranges sends everything again.
+    monkeypatch.setattr(Unreliable, "knows_ranges", False)
+    monkeypatch.setattr(Unreliable, "most", 10**9)
+    (tmp_path / "third.part").write_bytes(Unreliable.content[:1000])
+    download(unreliable, tmp_path / "third", digest)
+    assert (tmp_path / "third").read_bytes() == Unreliable.content
 
 
 @pytest.mark.parametrize("name", data.SHIPPED)

@@ -44,12 +44,13 @@ def _measure(kind: str, dictionary_size: int, backend: str, shape: list[int]) ->
     step(row, (4, 8))()  # load whatever is loaded lazily
     run = step(row, tuple(shape))
     RESET.write_text("5")
-    before = _peak()
+    before = peak()
     run()
-    return _peak() - before
+    return peak() - before
 
 
-def _peak() -> float:
+def peak() -> float:
+    """The most memory this process has had, in megabytes, since it began or since the last reset."""
     for line in STATUS.read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

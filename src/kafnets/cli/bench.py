@@ -1,38 +1,61 @@
 """``kafnets bench``."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from kafnets.cli.refusals import refusing
+
+
+class What(StrEnum):
+    """What is measured."""
+
+    kernels = "kernels"
+    rivals = "rivals"
+    training = "training"
+    reading = "reading"
+
 
 def bench(
-    output: Annotated[Path, typer.Option(help="Folder for result.json and the picture.")] = Path("benchmark"),
+    what: Annotated[
+        What,
+        typer.Argument(
+            help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. training: "
+            "the loop beside a bare one. reading: memory for all of SUSY."
+        ),
+    ] = What.kernels,
+    output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
     quick: Annotated[bool, typer.Option(help="Fewer repetitions, for a first look.")] = False,
-    rivals: Annotated[bool, typer.Option(help="The other activations, beside plain torch.")] = False,
 ) -> None:
-    """Check that the fused kernels are right, then time them beside torch's activations.
+    """Check that what is fast is right, then time it beside what people use otherwise.
 
     Example: kafnets bench --quick --output /tmp/bench
 
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
-    from kafnets.benchmark import report, run
-    from kafnets.benchmark import rivals as zoo
+    from kafnets.benchmark import kernels, reading, report, rivals, training
 
+    measured = {
+        What.kernels: kernels,
+        What.rivals: rivals,
+        What.training: training,
+        What.reading: reading,
+    }[what]
     console = Console()
     output.mkdir(parents=True, exist_ok=True)
-    stored = output / ("rivals.json" if rivals else "result.json")
+    stored = output / f"{what}.json"
     try:
-        with console.status("starting") as status:
-            result = (zoo if rivals else run).run(quick=quick, say=status.update)
+        with refusing(), console.status("starting") as status:
+            result = measured.run(quick=quick, say=status.update)
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None
-    (zoo if rivals else report).print_result(result, console)
+    (report if what == What.kernels else measured).print_result(result, console)
     stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
-    if not rivals:
-        report.draw(result, output / "result.png")
+    if what == What.kernels:
+        report.draw(result, output / "kernels.png")
     console.print(f"stored in {stored}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-SETTING = "KAFNETS_DATA"
+from kafnets.data.download import SETTING, download
 
 
 def data_folder() -> Path:
@@ -56,7 +56,7 @@ def load_or_make(
         return load_arrays(compact)
     source = data_folder() / original
     if not source.exists():
-        _download(address, source, sha256)
+        download(address, source, sha256)
     arrays = read(source)
     with written_at_once(compact) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
@@ -74,29 +74,3 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         if type(error).__module__ in ("zipfile", "zlib"):
             raise ValueError(f"{path} is damaged ({error}): delete it and try again") from error
         raise
-
-
-def _download(address: str, to: Path, sha256: str | None) -> None:
-    import pooch
-
-    to.parent.mkdir(parents=True, exist_ok=True)
-    known = None if sha256 is None else f"sha256:{sha256}"
-    try:
-        # pooch writes beside the place, checks the hash and moves; nothing unchecked is ever found under the
-        # name.
-        pooch.retrieve(address, known, fname=to.name, path=to.parent, progressbar=_can_show_progress())
-    except ValueError as error:  # the hash is wrong
-        raise ValueError(f"what came from {address} is not what it should be: {error}") from error
-    except Exception as error:
-        raise ConnectionError(
-            f"could not download {address} ({error}). Without a network, get the file in another way and "
-            f"put it at {to}, or set {SETTING} to a folder that has it"
-        ) from error
-
-
-def _can_show_progress() -> bool:
-    try:
-        import tqdm  # noqa: F401
-    except ImportError:
-        return False
-    return True

@@ -17,21 +17,30 @@ class Scaling:
     @classmethod
     def of(cls, features: NDArray[np.floating]) -> "Scaling":
         """From the training part, and it alone. NaN is a gap; a column of nothing but gaps is refused."""
-        flat = features.reshape(len(features), -1).astype(np.float64)
-        if np.isinf(flat).any():
-            columns = np.flatnonzero(np.isinf(flat).any(0))
-            raise ValueError(f"infinite values in column number {', '.join(map(str, columns))}: replace them")
-        empty = np.flatnonzero(np.isnan(flat).all(0))
+        flat = features.reshape(len(features), -1)
+        infinite = np.flatnonzero([np.isinf(column).any() for column in flat.T])
+        if infinite.size:
+            raise ValueError(f"infinite values in column number {_listed(infinite)}: replace them")
+        empty = np.flatnonzero([np.isnan(column).all() for column in flat.T])
         if empty.size:
-            raise ValueError(
-                f"column number {', '.join(map(str, empty))} holds only gaps in the training part: drop it"
-            )
-        return cls(np.nanmin(flat, 0), np.nanmax(flat, 0), np.nanmedian(flat, 0))
+            raise ValueError(f"column number {_listed(empty)} holds only gaps in the training part: drop it")
+        # Column by column: millions of rows in float64, all at once, would take gigabytes.
+        low, high, median = (
+            np.array([function(column.astype(np.float64)) for column in flat.T])
+            for function in (np.nanmin, np.nanmax, np.nanmedian)
+        )
+        return cls(low, high, median)
 
     def apply(self, features: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scaled, without gaps. A column that was constant becomes 0; new extremes go beyond -1 and 1."""
-        flat = features.reshape(len(features), -1).astype(np.float64)
-        filled = np.where(np.isnan(flat), self.median, flat)
-        span = self.high - self.low
-        scaled = np.where(span > 0, 2 * (filled - self.low) / np.where(span > 0, span, 1.0) - 1, 0.0)
-        return scaled.astype(np.float32).reshape(features.shape)
+        flat = features.reshape(len(features), -1)
+        scaled = np.empty(flat.shape, dtype=np.float32)
+        for number, (low, high, median) in enumerate(zip(self.low, self.high, self.median, strict=True)):
+            column = flat[:, number].astype(np.float64)
+            column[np.isnan(column)] = median
+            scaled[:, number] = 2 * (column - low) / (high - low) - 1 if high > low else 0.0
+        return scaled.reshape(features.shape)
+
+
+def _listed(numbers: NDArray[np.intp]) -> str:
+    return ", ".join(map(str, numbers))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from kafnets.data.folder import SETTING
+from kafnets.data.download import SETTING
 from kafnets.experiments.description import Description
 from kafnets.experiments.runner import Outcome, execute
 
