@@ -24,8 +24,8 @@ def bench(
     what: Annotated[
         What,
         typer.Argument(
-            help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. training: "
-            "the loop beside a bare one. reading: memory for all of SUSY."
+            help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
+            "training: the loop beside a bare one. reading: memory for all of SUSY."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
