@@ -4,6 +4,7 @@ All make the same steps with the same rows, on the sample of Sensorless and the 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -49,18 +50,19 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def check(activation: str, splits: data.Splits) -> None:
-    """Without a new order of rows, each loop must end with the same weights."""
+    """On the rows of one batch, whose order does not matter, all loops must learn the same."""
+    few = replace(splits, train=data.Part(splits.train.features[:BATCH], splits.train.target[:BATCH]))
+    start = nn.utils.parameters_to_vector(_network(activation).parameters()).detach()
     weights = {}
     for name, make in LOOPS.items():
         network = _network(activation)
-        with torch.random.fork_rng(devices=[]):
-            make(network, splits)()
+        epoch = make(network, few)
+        for _ in range(5):
+            epoch()
         weights[name] = nn.utils.parameters_to_vector(network.parameters()).detach()
-    start = nn.utils.parameters_to_vector(_network(activation).parameters()).detach()
     moved = (weights[BARE] - start).norm()
-    # Orders differ, so weights do; an epoch moves all of them about equally far in about the same direction.
     for name, found in weights.items():
-        if not (found - weights[BARE]).norm() < 0.5 * moved:
+        if not (found - weights[BARE]).norm() < 1e-2 * moved:
             raise AssertionError(f"{activation}: the {name} loop does not learn what the bare one does")
 
 
