@@ -22,7 +22,11 @@ ROOMS = [
     "data",
     "train",
     "sklearn",
+    "describe",
+    "plot",
     "experiments",
+    "figures",
+    "report",
     "benchmark",
     "cli",
 ]

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs/zoo").glob("*.md"))
+GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("compare", "reproduce", "training", "estimators")]
+PAGES = [*sorted((ROOT / "docs/zoo").glob("*.md")), *GUIDES]
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, folder: Path | None = None) -> str:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
-    output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
     assert output.returncode == 0, output.stderr
     return output.stdout
 
@@ -26,7 +27,8 @@ def test_own_activation() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_code_in_the_zoos_pages(page: Path) -> None:
+def test_code_in_the_pages(page: Path, tmp_path: Path) -> None:
+    """One after the other, as a reader would, in a folder of their own."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
-    run("-c", "\n".join(blocks))
+    run("-c", "\n".join(blocks), folder=tmp_path)

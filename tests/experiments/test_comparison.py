@@ -88,7 +88,7 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
 
 def cell(label: str, *scores: float) -> Cell:
     by_seed = dict(enumerate(scores))
-    return Cell(label, 2, "accuracy", by_seed, by_seed, 5, 1000, 0.2)
+    return Cell(label, 2, "rows", "accuracy", by_seed, by_seed, 5, 1000, 0.2)
 
 
 def test_the_verdict() -> None:

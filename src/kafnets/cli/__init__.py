@@ -9,6 +9,8 @@ try:
     from kafnets.cli.bench import bench
     from kafnets.cli.compare import compare
     from kafnets.cli.datasets import data_commands
+    from kafnets.cli.figures import figures
+    from kafnets.cli.report import report
     from kafnets.cli.reproduce import reproduce
 except ImportError as error:  # pragma: no cover
     sys.exit(f"the kafnets command needs {error.name}: pip install 'kafnets[cli]'")
@@ -16,6 +18,8 @@ except ImportError as error:  # pragma: no cover
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Learned activation functions.")
 app.command()(compare)
 app.command()(reproduce)
+app.command()(report)
+app.command()(figures)
 app.add_typer(data_commands, name="data")
 app.command("list")(list_activations)
 app.command()(bench)

@@ -82,11 +82,22 @@ def _score(cell: Cell) -> str:
     return f"{cell.mean:.4f} ± {cell.deviation:.4f}" if len(cell.test) > 1 else f"{cell.mean:.4f}"
 
 
-def result_table(cells: list[Cell], published: Mapping[tuple[str, int], Published], title: str) -> Table:
+def result_table(
+    cells: list[Cell], published: Mapping[tuple[str, int], Published], experiment: str, profile: str
+) -> Table:
     """Means and deviations over seeds, best first, the paper's value beside."""
-    metric = cells[0].metric if cells else "score"
+    metric, data = (cells[0].metric, cells[0].data) if cells else ("score", experiment)
+    note = "" if profile == "paper" else "The paper's values are for its own setting: see --profile paper."
     table = Table(
-        "activation", "layers", f"test {metric}", "seeds", "parameters", "paper", "difference", title=title
+        "activation",
+        "layers",
+        f"test {metric}",
+        "seeds",
+        "parameters",
+        "paper",
+        "difference",
+        title=f"{experiment}, {profile} profile, on {data}",
+        caption=note,
     )
     for cell in _best_first(cells):
         paper = published.get((cell.label, cell.layers))

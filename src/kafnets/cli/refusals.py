@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import typer
 
-EXTRAS = {"ray": "ray", "tensorboard": "tensorboard", "lightning_fabric": "fabric"}
+EXTRAS = {"plotly": "report", "ray": "ray", "tensorboard": "tensorboard", "lightning_fabric": "fabric"}
 """By module: the extra that brings it, where it is not "experiments"."""
 
 

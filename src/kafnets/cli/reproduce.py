@@ -47,4 +47,4 @@ def reproduce(
     console = Console()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
     found = summary.cells(chosen, output)
-    console.print(result_table(found, paper.published, f"{experiment}, {profile} profile"))
+    console.print(result_table(found, paper.published, experiment, profile))

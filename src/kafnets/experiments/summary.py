@@ -20,6 +20,7 @@ class Cell:
 
     label: str
     layers: int
+    data: str
     metric: str
     test: dict[int, float]
     validation: dict[int, float]
@@ -73,6 +74,7 @@ def _cell(label: str, layers: int, members: list[Description], reports: dict[int
     return Cell(
         label,
         layers,
+        one["data"]["name"],
         metric,
         {seed: report["test"][metric] for seed, report in reports.items()},
         {seed: report["validation"][metric] for seed, report in reports.items()},

@@ -21,25 +21,42 @@ ROWS = 2000
 Shapes = dict[str, NDArray[np.float16]]
 
 
-def record(model: nn.Module, features: Tensor, moment: str) -> Shapes:
-    """For each activation of ``model`` that can be plotted, three arrays named ``{layer}/{moment}/...``.
+def record(model: nn.Module, features: Tensor | None, moment: str, neurons: int = NEURONS) -> Shapes:
+    """For each activation of ``model`` that can be plotted, two arrays named ``{layer}/{moment}/...``.
 
     ``curves`` are ``(neurons, POINTS)``, or ``(neurons, K, POINTS)`` where a neuron has K outputs; functions
     of two inputs have ``surfaces`` instead, ``(pairs, SIDE, SIDE)``, the first input down the rows.
     ``histogram`` is ``(inputs, BINS)``, shares of what the activation is fed for these features; the
     outermost bins take what lies beyond. Half precision: they are to be looked at.
+
+    Args:
+        model: any network.
+        features: what is fed to it. None: no histograms.
+        moment: its name.
+        neurons: how many of each layer, or pairs.
     """
     found: Shapes = {}
-    fed = activations_fed(model, features[:ROWS])
+    fed = {} if features is None else activations_fed(model, features[:ROWS])
     for name, module, facts in plottable(model):
-        seen = fed[name]
-        neurons = NEURONS * facts.arity
-        found[f"{name}/{moment}/histogram"] = _histograms(seen, neurons)
+        if name in fed:
+            found[f"{name}/{moment}/histogram"] = _histograms(fed[name], neurons * facts.arity)
+            channels = fed[name].shape[-1]
+        else:
+            channels = getattr(module, "num_features", facts.arity)
         if facts.arity == 1:
-            found[f"{name}/{moment}/curves"] = _half(curves(module, seen.shape[-1]))
-        elif getattr(module, "out_features", None) == seen.shape[-1] // 2:
-            found[f"{name}/{moment}/surfaces"] = _half(surfaces(module, seen.shape[-1]))
+            found[f"{name}/{moment}/curves"] = _half(curves(module, channels, neurons))
+        elif getattr(module, "group_size", 2) == 2:
+            found[f"{name}/{moment}/surfaces"] = _half(surfaces(module, channels, neurons))
     return found
+
+
+def unplottable(model: nn.Module) -> dict[str, str]:
+    """Activations of the zoo that cannot be drawn, by their name in the model: what they are."""
+    return {
+        name: type(module).__name__
+        for name, module in model.named_modules()
+        if isinstance(facts := getattr(module, "facts", None), Facts) and not facts.plottable
+    }
 
 
 def plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module, Facts]]:
@@ -91,10 +108,15 @@ def curves(module: nn.Module, channels: int, neurons: int = NEURONS) -> Tensor:
 
 
 def surfaces(module: nn.Module, channels: int, pairs: int = NEURONS) -> Tensor:
-    """Outputs of the first pairs of neighbours as both go from -BOUNDARY to BOUNDARY."""
+    """Outputs of the first pairs of neighbours as both go from -BOUNDARY to BOUNDARY.
+
+    Of a pair with two outputs, the first.
+    """
     places = torch.linspace(-BOUNDARY, BOUNDARY, SIDE)
     grid = torch.cartesian_prod(places, places).repeat(1, channels // 2)
-    return _evaluated(module, grid)[:, :pairs].T.unflatten(1, (SIDE, SIDE))
+    outputs = _evaluated(module, grid)
+    each = outputs.shape[1] // (channels // 2)
+    return outputs[:, ::each][:, :pairs].T.unflatten(1, (SIDE, SIDE))
 
 
 def _evaluated(module: nn.Module, inputs: Tensor) -> Tensor:

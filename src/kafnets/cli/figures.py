@@ -1,0 +1,28 @@
+"""``kafnets figures``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kafnets.cli.refusals import refusing
+
+
+def figures(
+    output: Annotated[Path, typer.Option(help="Folder for the pictures and tables.")] = Path("figures"),
+    results: Annotated[Path, typer.Option(help="Folder of run folders.")] = Path("results"),
+) -> None:
+    """Draw every figure of the paper again, and write its tables.
+
+    Example: kafnets figures --output /tmp/figures
+
+    Figures of trained networks are drawn from stored runs; where there are none, it says how to get them.
+    """
+    console = Console()
+    with refusing():
+        from kafnets.figures import write_all
+
+        for name, outcome in write_all(results, output):
+            console.print(f"{name}: {outcome}", highlight=False, soft_wrap=True)
+    console.print(f"all in {output}")

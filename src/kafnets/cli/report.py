@@ -1,0 +1,34 @@
+"""``kafnets report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kafnets.cli.refusals import refusing
+
+
+def report(
+    runs: Annotated[Path, typer.Argument(help="A folder of runs, of compare or reproduce.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The page; report.html in that folder by default.")
+    ] = None,
+) -> None:
+    """Write a page about finished runs: ranking, learning curves, cost, and every learned activation.
+
+    Example: kafnets report kafnets-runs
+
+    One file that needs no network: open it in a browser, or send it to someone.
+    """
+    from kafnets.report import write
+
+    page = output or runs / "report.html"
+    with refusing():
+        found = write(runs, page)
+    told = f"{len(found.runs)} runs"
+    if found.unfinished:
+        told += f", {len(found.unfinished)} unfinished"
+    if found.damaged:
+        told += f", {len(found.damaged)} damaged"
+    Console().print(f"{page}: {told}", highlight=False, soft_wrap=True)

@@ -1,0 +1,64 @@
+"""One look for all pictures: told apart in grey print and by the colour-blind."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+START: dict[str, Any] = {"color": "#cc3311", "linestyle": "--", "linewidth": 1.3}
+"""Where a function began: dashed red, as in the paper."""
+
+LEARNED: dict[str, Any] = {"color": "#117733", "linestyle": "-", "linewidth": 1.9}
+"""What it became: solid green."""
+
+DATA: dict[str, Any] = {"color": "#a8d4f0", "linewidth": 0}
+"""The distribution of its inputs: light blue."""
+
+REFERENCE: dict[str, Any] = {"color": "#666666", "linestyle": ":", "linewidth": 1.3}
+
+SERIES: tuple[dict[str, Any], ...] = (
+    {"color": "#0077bb", "linestyle": "-"},
+    {"color": "#ee7733", "linestyle": "--"},
+    {"color": "#117733", "linestyle": "-."},
+    {"color": "#882255", "linestyle": (0, (5, 1))},
+    {"color": "#33bbee", "linestyle": (0, (3, 1, 1, 1))},
+    {"color": "#999933", "linestyle": (0, (1, 1))},
+    {"color": "#444444", "linestyle": "-"},
+    {"color": "#cc6677", "linestyle": (0, (8, 2, 2, 2))},
+)
+"""Colours that keep apart for all kinds of sight, each with a dash of its own."""
+
+SURFACE = "cividis_r"
+"""Dark is large, as in the paper, and evenly so in grey."""
+
+
+def grid(count: int, columns: int, *, width: float = 2.3, height: float = 1.75) -> tuple[Figure, list[Axes]]:
+    """A figure of small multiples, without a window: show it in a notebook, or save it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(count)]
+
+
+def taken(axes: Any, count: int) -> list[Axes]:
+    """Axes that the caller gives, in one flat list; too few are refused."""
+    found = list(axes.flat) if hasattr(axes, "flat") else list(axes) if hasattr(axes, "__iter__") else [axes]
+    if len(found) < count:
+        raise ValueError(f"axes must be at least {count}, one a function, got {len(found)}")
+    return found[:count]
+
+
+def figure_of(axes: list[Axes]) -> Figure:
+    """The figure that axes belong to."""
+    figure = axes[0].get_figure()
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def plain(axes: Axes) -> None:
+    """Without a frame, and with small numbers."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=7)

@@ -1,0 +1,100 @@
+"""Pictures: what is drawn, not how it looks."""
+
+import copy
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.collections import PolyCollection
+
+import kafnets
+from kafnets import plot
+from kafnets.plot import style
+from kafnets.registry import facts_of
+from kafnets.train.shapes import record
+
+PLOTTABLE = [name for name in kafnets.names() if facts_of(name).plottable]
+
+
+def network(name: str) -> torch.nn.Sequential:
+    return kafnets.mlp(3, (4, 4), 2, name, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("name", PLOTTABLE)
+def test_every_activation_that_can_be_plotted_is(name: str, tmp_path: Path) -> None:
+    model = network(name)
+    data = torch.randn(50, 3, generator=torch.Generator().manual_seed(1))
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    figure = plot.shapes(model, data, start=copy.deepcopy(model), neurons=2)
+    assert len([axes for axes in figure.axes if axes.get_title()]) == 4
+    figure.savefig(tmp_path / "x.png")
+    assert model.training
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def test_what_cannot_be_plotted_says_why() -> None:
+    with pytest.raises(ValueError, match="Maxout cannot be drawn: its neurons are functions of all inputs"):
+        plot.shapes(network("maxout"))
+    with pytest.raises(ValueError, match="model has no activation of this package"):
+        plot.shapes(torch.nn.Linear(2, 2))
+
+
+def test_curves_are_the_papers_colours() -> None:
+    model = network("kaf")
+    start = copy.deepcopy(model)
+    with torch.no_grad():
+        model[1].alpha.mul_(2)  # type: ignore[operator]
+    figure = plot.shapes(model, torch.randn(50, 3), start=start, layer="1", neurons=1)
+    drawn, behind = figure.axes
+    began, learned = drawn.lines
+    assert (began.get_linestyle(), began.get_color()) == ("--", style.START["color"])
+    assert (learned.get_linestyle(), learned.get_color()) == ("-", style.LEARNED["color"])
+    np.testing.assert_allclose(np.asarray(learned.get_ydata()), 2 * np.asarray(began.get_ydata()), atol=1e-2)
+    assert behind.patches
+    with pytest.raises(ValueError, match="layer must be one of 1, 3, got '2'"):
+        plot.shapes(model, layer="2")
+
+
+def test_axes_of_the_caller_are_used() -> None:
+    figure, axes = plt.subplots(2, 2)
+    try:
+        assert plot.shapes(network("kaf"), layer="1", neurons=4, axes=axes) is figure
+        with pytest.raises(ValueError, match="axes must be at least 8, one a function, got 4"):
+            plot.shapes(network("kaf"), axes=axes)
+    finally:
+        plt.close(figure)
+
+
+def test_heat_maps_put_the_first_input_along_the_axis() -> None:
+    module = kafnets.KAF2D(2, dim=-1)
+    with torch.no_grad():
+        module.alpha.zero_()
+        module.alpha.view(1, 10, 10)[0, 9, 4] = 1  # first input large, second in the middle
+    figure = plot.stored_shapes(record(torch.nn.Sequential(module), None, "end"))
+    (image,) = figure.axes[0].images
+    row, column = np.unravel_index(np.asarray(image.get_array()).argmax(), (31, 31))
+    assert column > 22  # to the right
+    assert 10 < row < 20
+
+
+def test_coefficients_starts_and_training() -> None:
+    figure = plot.coefficients(network("kaf"), neurons=3)
+    assert figure.axes[0].images[0].get_array().shape == (3, 20)  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match="model has no KAF or 2D-KAF"):
+        plot.coefficients(network("relu"))
+    figure = plot.initialization("tanh")
+    target, kaf = figure.axes[0].lines
+    inside = np.abs(np.asarray(target.get_xdata())) < 2.5
+    difference = np.asarray(target.get_ydata()) - np.asarray(kaf.get_ydata())
+    assert np.abs(difference[inside]).max() < 0.02
+    runs = {"kaf": [[{"epoch": 1, "score": 0.5}, {"epoch": 2, "score": 0.7}], [{"epoch": 1, "score": 0.6}]]}
+    figure = plot.training_curves(runs)
+    (line,) = figure.axes[0].lines
+    np.testing.assert_allclose(np.asarray(line.get_ydata()), [0.55, 0.65])
+    assert any(isinstance(each, PolyCollection) for each in figure.axes[0].collections)
+    with pytest.raises(ValueError, match="metric must be one of epoch, score, got 'x'"):
+        plot.training_curves(runs, "x")
+    with pytest.raises(ValueError, match="runs must hold one label at least"):
+        plot.training_curves({})
