@@ -113,3 +113,17 @@ def test_the_global_generators_stay() -> None:
     assert torch.equal(before, torch.get_rng_state())
     assert repr(numpy_before) == repr(np.random.get_state(legacy=False))  # noqa: NPY002
     np.testing.assert_array_equal(one.predict_proba(features), two.predict_proba(features))
+
+
+def test_fit_and_partial_fit_in_any_order() -> None:
+    features, labels = load_digits(return_X_y=True)
+    model = KafnetClassifier((20,), epochs=10, random_state=0).fit(features, labels)
+    score = model.score(features, labels)
+    model.partial_fit(features[:500], labels[:500])
+    assert model.n_epochs_ == 1
+    assert model.score(features, labels) > score - 0.05  # it went on from there
+    model.fit(features, labels)
+    assert model.n_epochs_ == 10
+    model.partial_fit(features[:500], labels[:500])
+    assert model.n_epochs_ == 1
+    assert model.score(features, labels) > score - 0.05

@@ -118,6 +118,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             schedule=functools.partial(torch.optim.lr_scheduler.CosineAnnealingLR, T_max=self.epochs),
         )
         splits = _splits(task, train, validation)
+        self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
         self._take(fit(self.module_, splits, settings, seed=seed, progress=self._say))
 
     def _divided(
@@ -155,7 +156,8 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             self._seed_ = _seed(self.random_state)
             self.module_ = self._network(X.shape[1], outputs, self._seed_)
         part = Part(self.scaling_.apply(X), target)
-        passes = getattr(self, "n_epochs_", 0) + 1
+        before = getattr(self, "_state_", None)
+        passes = 1 if before is None else len(before["log"]) + 1
         states: list[dict[str, Any]] = []
         few = Part(part.features[:FEW], part.target[:FEW])
         trained = fit(
@@ -163,7 +165,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             _splits(task, part, few),
             self._settings(epochs=passes),
             seed=getattr(self, "_seed_", 0),
-            resume=getattr(self, "_state_", None),
+            resume=before,
             save=states.append,
             progress=self._say,
         )

@@ -100,6 +100,9 @@ def test_the_verdict() -> None:
         f"{better.against(relu).p_value:.2g})."  # type: ignore[union-attr]
     )
     assert "no more than noise may do" in verdict([equal, relu], "relu")
+    crowd = [cell(f"rival{number}", *(score - 0.001 for score in relu.test.values())) for number in range(3)]
+    p_value = 4 * better.against(relu).p_value  # type: ignore[union-attr]
+    assert f"p = {p_value:.2g}, times 4 for as many rivals" in verdict([relu, better, *crowd], "relu")
     assert verdict([relu], "relu") == "Nothing did better than relu."
     assert "give more --seeds" in verdict([cell("kaf", 0.95), cell("relu", 0.9)], "relu")
     assert "nothing to test against" in verdict([better], "relu")

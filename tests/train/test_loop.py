@@ -1,6 +1,7 @@
 """The training loop."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,3 +99,12 @@ def test_settings_are_checked_and_nan_is_named() -> None:
     model = network(splits, "paf", degree=9)
     with pytest.raises(FloatingPointError, match=r"the loss became NaN in epoch .*smaller learning_rate"):
         fit(model, splits, Settings(epochs=30, learning_rate=1e6))
+
+
+def test_a_part_with_one_class_is_judged_by_its_loss() -> None:
+    """There is no AUC then, and the untrained network must not be kept for that."""
+    splits = data.load("breast_cancer")
+    rows = splits.validation.target == 0
+    one = data.Part(splits.validation.features[rows], splits.validation.target[rows])
+    trained = fit(network(splits), replace(splits, validation=one), Settings(epochs=30))
+    assert trained.best_epoch > 0

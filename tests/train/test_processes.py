@@ -126,3 +126,41 @@ def test_a_state_of_more_processes_is_refused() -> None:
     states[0]["noise"]["cpu"] = states[0]["noise"]["cpu"].repeat(2, 1)
     with pytest.raises(ValueError, match="the run was begun by 2 processes on CPUs"):
         fit(model, splits, Settings(epochs=2), resume=states[0])
+
+
+RESUMED = """
+import copy, torch
+torch.set_num_threads(1)
+import kafnets
+from kafnets import data
+from kafnets.train import Settings, fit
+from kafnets.train.processes import processes_for
+
+splits = data.load("iris")
+settings = Settings(epochs=4, patience=4, batch_size=20)
+fabric = processes_for(settings)
+states = []
+
+
+def trained(resume=None):
+    network = kafnets.mlp(4, (6,), 3, "rrelu", dropout=0.2, generator=torch.Generator().manual_seed(0))
+    save = lambda state: states.append(copy.deepcopy(state))
+    return fit(network, splits, settings, resume=resume, save=save)
+
+
+whole = trained()
+again = trained(fabric.broadcast(states[1] if states else None))
+same = all(torch.equal(a, b) for a, b in zip(whole.model.parameters(), again.model.parameters()))
+print(f"same={same and whole.epochs == again.epochs}")
+"""
+
+
+def test_two_processes_go_on_to_the_last_bit(tmp_path: Path) -> None:
+    pytest.importorskip("lightning_fabric")
+    (tmp_path / "program.py").write_text(RESUMED)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    ended = subprocess.run(
+        [*command, "program.py"], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("same=True") == 2

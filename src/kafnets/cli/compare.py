@@ -92,7 +92,8 @@ def compare(
     folder = output / chosen[0].experiment / chosen[0].profile
     console.print(ranked_table(found, ratios, f"{splits.name}: {splits.task}, {seeds} seeds"))
     console.print(verdict(found, comparison.BASELINE))
-    best, saved = comparison.save_best(chosen, found, output)
+    with refusing():
+        best, saved = comparison.save_best(chosen, found, output)
     ranking = comparison.as_json(chosen, found, ratios)
     (folder / RANKING).write_text(json.dumps(ranking, indent=2, ensure_ascii=False) + "\n")
     console.print(f"All runs are in {folder}.")

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from kafnets.experiments.description import Description
 from kafnets.experiments.published import Published
+from kafnets.experiments.statistics import LEVEL
 from kafnets.experiments.summary import Cell
 from kafnets.experiments.sweep import Told, Watched
 from kafnets.registry import facts_of, options_of
@@ -67,10 +68,14 @@ def verdict(cells: list[Cell], baseline: str) -> str:
     found = best.against(base)
     if found is None:
         return "One seed tells nothing about noise: give more --seeds."
-    what = "more than noise" if found.significant else "no more than noise may do"
+    # The best of several is the luckiest of them too: Bonferroni's correction for having looked at all.
+    rivals = len(cells) - 1
+    p_value = min(1.0, found.p_value * rivals)
+    what = "more than noise" if p_value < LEVEL else "no more than noise may do"
+    corrected = f", times {rivals} for as many rivals" if rivals > 1 else ""
     return (
         f"{best.label} differs from {baseline} by {found.difference:+.4f}: {what} "
-        f"({found.name}, p = {found.p_value:.2g})."
+        f"({found.name}, p = {p_value:.2g}{corrected})."
     )
 
 

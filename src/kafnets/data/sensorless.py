@@ -26,7 +26,8 @@ def load(seed: int = 0) -> Splits:
     features, target = arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
     if digest_of(features) != DIGEST:
         raise ValueError(
-            "sensorless.npz in the data folder is not the published data: delete it and try again"
+            "sensorless.npz in the data folder is not the published data: delete it, and "
+            "Sensorless_drive_diagnosis.txt beside it if it is there, and try again"
         )
     return _split("sensorless", features, target, seed)
 

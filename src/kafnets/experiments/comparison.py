@@ -127,7 +127,11 @@ def as_json(
         "settings": descriptions[0].settings.describe(),
         "rows": [
             asdict(cell)
-            | {"mean": cell.mean, "deviation": cell.deviation, "step_against_relu": ratios.get(cell.label)}
+            | {
+                "mean": cell.mean,
+                "deviation": None if len(cell.test) == 1 else cell.deviation,
+                "step_against_relu": ratios.get(cell.label),
+            }
             for cell in sorted(cells, key=lambda cell: -cell.mean)
         ],
     }

@@ -14,6 +14,7 @@ import torch
 from kafnets.data.download import SETTING
 from kafnets.experiments.description import Description
 from kafnets.experiments.runner import Outcome, execute
+from kafnets.registry import load_plugins
 
 Engine = Literal["local", "ray"]
 Told = Callable[[Description, Outcome], None]
@@ -122,6 +123,7 @@ def _begin(threads: int, epochs: "Queue[tuple[int, dict[str, Any]]]") -> None:
     """In each worker. Ctrl-C reaches all processes of a terminal, but only the first one acts on it."""
     global _epochs
     _epochs = epochs
+    load_plugins()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(threads)
 
@@ -156,5 +158,6 @@ def _on_ray(descriptions: Sequence[Description], output: Path, tensorboard: bool
 
 
 def _work_on_ray(description: Description, output: Path, tensorboard: bool) -> Outcome:
+    load_plugins()
     torch.set_num_threads(1)
     return execute(description, output, tensorboard=tensorboard)

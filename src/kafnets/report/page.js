@@ -160,9 +160,13 @@ function unpacked(piece) {
   // One array a moment.
   const [moments, ...rest] = piece.shape;
   const size = rest.reduce((a, b) => a * b, 1);
-  const span = (piece.high - piece.low) / 65535;
-  return Array.from({ length: moments }, (_, moment) =>
-    Array.from(shapes.subarray(piece.begin + moment * size, piece.begin + (moment + 1) * size), (v) => piece.low + v * span));
+  const span = (piece.high - piece.low) / data.levels;
+  let level = 0; // each number is told as its difference from the one before it
+  const values = Array.from(shapes.subarray(piece.begin, piece.begin + moments * size), (step) => {
+    level = (level + step) & 65535;
+    return piece.low + level * span;
+  });
+  return Array.from({ length: moments }, (_, moment) => values.slice(moment * size, (moment + 1) * size));
 }
 
 function places(count) {
@@ -355,7 +359,9 @@ async function unpack() {
   const letters = atob(byId("shapes").textContent.trim());
   const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  shapes = new Uint16Array(await new Response(stream).arrayBuffer());
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const count = planes.length / 2;
+  shapes = Uint16Array.from({ length: count }, (_, at) => planes[at] | (planes[at + count] << 8));
 }
 
 async function begin() {

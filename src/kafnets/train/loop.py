@@ -117,10 +117,10 @@ class _Run:
         self.train, self.validation, self.test = (
             _tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
         )
-        groups = _merged(param_groups(model, weight_decay=settings.weight_decay))
+        groups = param_groups(model, weight_decay=settings.weight_decay)
         if settings.optimizer is None:
             self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
-                groups, lr=settings.learning_rate, fused=_can_be_fused(model)
+                _merged(groups), lr=settings.learning_rate, fused=_can_be_fused(model)
             )
         else:
             self.optimizer = settings.optimizer(groups)
@@ -154,6 +154,8 @@ class _Run:
         task = self.splits.task
         found = metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric))
         score = found[metrics.MAIN[task]]
+        if math.isnan(score):  # one class only in this part: the same in all epochs
+            score = -found["loss"]
         number = len(self.log) + 1
         if score > self.best_score or self.settings.patience is None:
             self.best_score, self.best_epoch, self.best = score, number, _copy_of(self.model)
@@ -242,9 +244,10 @@ class _Run:
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
         self.order.set_state(state["order"])
-        torch.set_rng_state(noise["cpu"][rank])
+        # Cloned: torch reads a row of a table from the table's beginning.
+        torch.set_rng_state(noise["cpu"][rank].clone())
         if "cuda" in noise:
-            torch.cuda.set_rng_state(noise["cuda"][rank], self.fabric.device)
+            torch.cuda.set_rng_state(noise["cuda"][rank].clone(), self.fabric.device)
         self.log = state["log"]
         self.best_score, self.best_epoch = state["best_score"], state["best_epoch"]
         self.seconds = state["seconds"]
@@ -285,8 +288,8 @@ def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Groups that decay alike made one: an optimiser takes its time for each."""
     merged: dict[float, dict[str, Any]] = {}
     for group in groups:
-        decay = group["weight_decay"]
-        merged.setdefault(decay, {"params": [], "weight_decay": decay})["params"] += group["params"]
+        same = merged.setdefault(group["weight_decay"], group | {"params": []})
+        same["params"] += group["params"]
     return list(merged.values())
 
 

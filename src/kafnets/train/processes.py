@@ -1,8 +1,8 @@
 """Where training runs: one process, or several that share each batch.
 
 Lightning Fabric does several processes and lower precision. One process in full precision needs none of it,
-and Fabric's wrapping of each step would cost a small network a seventh of its speed (``kafnets bench
---training`` measures both), so :class:`OneProcess` stands in for it there.
+and Fabric's wrapping of each step would cost a small network a tenth of its speed (``kafnets bench
+training`` measures both), so :class:`OneProcess` stands in for it there.
 """
 
 import atexit

@@ -1,0 +1,94 @@
+"""Run folders made up for the page's tests: as the runner writes them, but without training."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from kafnets.train.runs import RunFolder
+from kafnets.train.shapes import BINS, POINTS, SIDE
+
+
+def write_run(
+    root: Path,
+    label: str,
+    seed: int,
+    score: float,
+    *,
+    hidden: tuple[int, ...] = (8,),
+    epochs: int = 5,
+    neurons: int = 4,
+    moments: tuple[str, ...] = ("start", "epoch 1", "epoch 2", "epoch 4", "end"),
+    data: str = "rows",
+    surfaces: bool = False,
+    finished: bool = True,
+) -> Path:
+    """One run, with smooth made-up shapes."""
+    generator = np.random.default_rng([seed, len(label), neurons])
+    name = "".join(character if character.isalnum() else "_" for character in label)
+    folder = RunFolder(
+        root / "compare" / "rows-123456" / f"{name}-{'x'.join(map(str, hidden))}" / f"seed-{seed}"
+    )
+    config: dict[str, Any] = {
+        "experiment": "compare",
+        "profile": "rows-123456",
+        "label": label,
+        "data": data,
+        "activation": label,
+        "hidden": list(hidden),
+        "seed": seed,
+        "options": {},
+        "settings": {"batch_size": 100},
+    }
+    folder.path.mkdir(parents=True)
+    folder.begin(config)
+    if not finished:
+        folder.save_checkpoint({"log": []})
+        return folder.path
+    report = {
+        "data": {
+            "name": data,
+            "sha256": "0" * 64,
+            "notes": [],
+            "task": "multiclass",
+            "classes": ["a", "b", "c"],
+        },
+        "rows": [700, 150, 150],
+        "parameters": 1000 + len(label),
+        "trained_parameters": 1000 + 100 * len(label),
+        "test": {"loss": 0.1, "accuracy": score},
+        "validation": {"loss": 0.1, "accuracy": score - 0.01},
+        "best_epoch": epochs,
+        "seconds_of_training": 2.0 + len(label),
+        "epochs": [
+            {
+                "epoch": e + 1,
+                "train_loss": 1 / (e + 1),
+                "validation_loss": 0.5,
+                "validation_accuracy": score - 0.2 / (e + 1),
+            }
+            for e in range(epochs)
+        ],
+        "provenance": {
+            "date": "2026-01-01T00:00:00+00:00",
+            "commit": "0123456789abcdef",
+            "versions": {"torch": torch.__version__},
+            "hardware": {"processor": "made up", "cores": 2},
+        },
+    }
+    places = np.linspace(-5, 5, POINTS)
+    shapes: dict[str, np.ndarray] = {}
+    for layer in range(len(hidden)):
+        frequency = generator.uniform(0.3, 2, (neurons, 1))
+        for at, moment in enumerate(moments):
+            key = f"{2 * layer + 1}/{moment}"
+            share = np.exp(-((np.linspace(-5, 5, BINS) - 0.2 * at) ** 2))
+            inputs = neurons * (2 if surfaces else 1)
+            shapes[f"{key}/histogram"] = np.tile(share / share.sum(), (inputs, 1)).astype(np.float16)
+            if surfaces:
+                shapes[f"{key}/surfaces"] = generator.normal(size=(neurons, SIDE, SIDE)).astype(np.float16)
+            else:
+                shapes[f"{key}/curves"] = np.sin(frequency * places + at).astype(np.float16)
+    folder.finish(report, {"w": torch.zeros(1)}, shapes)
+    return folder.path
