@@ -3,16 +3,26 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test sanitize format clean
+.PHONY: demo test browser pictures sanitize format clean
 
 demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
+	$(BIN)/kafnets compare --data sensorless_sample --activations relu,prelu,kaf,kaf2d --hidden 100 --epochs 40 \
+		--seeds 5 --jobs 2 --output demo-output
+	$(BIN)/kafnets report demo-output
 
 test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+# What tests of the report's page need, on Debian and its kin. Without it they are skipped.
+browser:
+	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
+
+# The README's pictures, from the stored results.
+pictures: $(INSTALLED)
+	$(BIN)/python scripts/draw_readme.py
 
 # The native kernels under AddressSanitizer and UBSan.
 sanitize: $(INSTALLED)

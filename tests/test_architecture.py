@@ -22,7 +22,7 @@ ROOMS = [
     "data",
     "train",
     "sklearn",
-    "describe",
+    "words",
     "plot",
     "experiments",
     "figures",
@@ -75,3 +75,13 @@ def test_import_pulls_in_nothing_beyond_torch_and_numpy() -> None:
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     new = set(output.stdout.split()) - set(sys.stdlib_module_names)
     assert {name for name in new if not name.startswith("_")} <= {"kafnets", "torch", "numpy"}
+
+
+def test_what_is_imported_when_asked_for() -> None:
+    program = (
+        "import sys, kafnets; assert 'kafnets.plot' not in sys.modules; "
+        "kafnets.plot.shapes, kafnets.describe, kafnets.data.load, kafnets.train.fit; "
+        "kafnets.sklearn.KafnetClassifier; "
+        "import pytest; pytest.raises(AttributeError, getattr, kafnets, 'plots')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,5 +1,7 @@
 """Neural networks whose activation functions are learned."""
 
+from typing import TYPE_CHECKING
+
 from kafnets.kernels import Gaussian as Gaussian
 from kafnets.kernels import Kernel as Kernel
 from kafnets.kernels import Periodic as Periodic
@@ -47,3 +49,21 @@ from kafnets.zoo import SoftMaxout as SoftMaxout
 from kafnets.zoo import SReLU as SReLU
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kafnets import data as data
+    from kafnets import plot as plot
+    from kafnets import sklearn as sklearn
+    from kafnets import train as train
+    from kafnets.words import describe as describe
+else:
+
+    def __getattr__(name: str) -> object:
+        """What needs more than torch is imported when it is asked for."""
+        import importlib
+
+        if name == "describe":
+            return importlib.import_module("kafnets.words").describe
+        if name in ("data", "plot", "sklearn", "train"):
+            return importlib.import_module(f"kafnets.{name}")
+        raise AttributeError(f"module 'kafnets' has no attribute {name!r}")

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.data import FIXED_TESTS
-from kafnets.describe import describe_stored
 from kafnets.experiments.statistics import paired_test
 from kafnets.report.collect import Collection, Run
 from kafnets.train.bands import band
 from kafnets.train.metrics import MAIN
 from kafnets.train.shapes import BINS, BOUNDARY, SIDE
+from kafnets.words import describe_stored
 
 CURVE_POINTS = 51
 """Places of a curve on the page."""

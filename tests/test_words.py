@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 import kafnets
-from kafnets.describe import describe, describe_stored
 from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE
+from kafnets.words import describe, describe_stored
 
 CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, str | None]] = {
     "straight": (lambda s: 2 * s + 1, "monotone", "linear"),
