@@ -92,7 +92,11 @@ def result_table(
 ) -> Table:
     """Means and deviations over seeds, best first, the paper's value beside."""
     metric, data = (cells[0].metric, cells[0].data) if cells else ("score", experiment)
-    note = "" if profile == "paper" else "The paper's values are for its own setting: see --profile paper."
+    note = (
+        ""
+        if profile == "paper" or not published
+        else "The paper's values are for its own setting: see --profile paper."
+    )
     table = Table(
         "activation",
         "layers",
