@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("compare", "reproduce", "training", "estimators", "looking")]
+GUIDES = [
+    ROOT / "docs" / f"{name}.md" for name in ("compare", "reproduce", "training", "estimators", "looking")
+]
 PAGES = [*sorted((ROOT / "docs/zoo").glob("*.md")), *GUIDES]
 
 

@@ -98,6 +98,10 @@ def test_warm_starts_and_early_stops() -> None:
     stopped.fit(features, labels)
     assert stopped.n_epochs_ == stopped.best_epoch_ + 3 < 300
     assert "validation_accuracy" in stopped.history_[0]
+    with pytest.raises(ValueError, match="expecting 64 features"):
+        model.fit(features[:, :20], labels)
+    with pytest.raises(ValueError, match="the first partial_fit needs more rows"):
+        KafnetClassifier().partial_fit(features[:1], labels[:1], classes=np.arange(10))
     with pytest.raises(ValueError, match="is too little to decide when to stop"):
         KafnetClassifier(early_stopping=True).fit(features[:8], labels[:8])
     with pytest.raises(ValueError, match="validation_fraction must be between 0 and 1, got 2"):

@@ -19,6 +19,8 @@ CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, str | None]] = {
     "sigmoid": (lambda s: 1 / (1 + np.exp(-3 * s)), "saturating", "tanh"),
     "bump": (lambda s: np.exp(-((s - 0.3) ** 2)), "bump", "gaussian"),
     "v": (lambda s: np.abs(s) - 2, "bump", "abs"),
+    "other wave": (lambda s: np.sin(3.4 * s + 0.3), "complex", "sine"),
+    "constant": (lambda s: 0.7 + 0 * s, "constant", None),
     "wave": (lambda s: np.sin(2.8 * s), "complex", "sine"),
     "nothing": (lambda s: 1e-3 * np.sin(5 * s), "dead", None),
     "two bumps": (lambda s: np.exp(-4 * (s - 1.5) ** 2) + 0.8 * np.exp(-9 * (s + 1) ** 2), "complex", None),
@@ -99,6 +101,14 @@ def test_a_whole_model() -> None:
     ]
     assert describe(model, data.numpy(), neurons=2)[0] == found[0]
     assert len(describe(model, data, neurons=2)) == 4
+
+
+def test_channels_are_where_the_module_says() -> None:
+    for dim in (-1, 2):
+        model = nn.Sequential(nn.Linear(4, 6), kafnets.KAF(6, dim=dim), nn.Linear(6, 2))
+        assert len(describe(model, torch.randn(10, 7, 4))) == 6
+    convolutional = nn.Sequential(nn.Conv1d(4, 6, 3), kafnets.KAF2D(6))
+    assert len(describe(convolutional, torch.randn(10, 4, 7))) == 3
 
 
 def test_nothing_to_describe() -> None:

@@ -78,6 +78,10 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
     def _checked_pair(self, X: Any, y: Any, *, reset: bool, y_numeric: bool = False) -> tuple[Any, Any]:
         return validate_data(self, X, y, reset=reset, y_numeric=y_numeric, **_NUMBERS)
 
+    def _goes_on(self) -> bool:
+        """Whether ``fit`` takes the network that there is."""
+        return bool(self.warm_start) and hasattr(self, "module_")
+
     def _settings(self, **changes: Any) -> Settings:
         return Settings(
             **{
@@ -109,7 +113,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         """From all rows, or from all but those that decide when to stop."""
         seed = _seed(self.random_state)
         rows, held_out = self._divided(target, task, seed)
-        if not (self.warm_start and hasattr(self, "module_")):
+        if not self._goes_on():
             self.scaling_ = Scaling.of(X[rows])
             self.module_ = self._network(X.shape[1], outputs, seed)
         train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, held_out))
@@ -152,6 +156,10 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """One pass through these rows, from where the last one ended."""
         if not hasattr(self, "module_"):
+            if len(X) < 2:
+                raise ValueError(
+                    "the first partial_fit needs more rows to scale features by, got n_samples=1"
+                )
             self.scaling_ = Scaling.of(X)
             self._seed_ = _seed(self.random_state)
             self.module_ = self._network(X.shape[1], outputs, self._seed_)
@@ -244,9 +252,9 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows and their labels."""
-        X, y = self._checked_pair(X, y, reset=True)
+        X, y = self._checked_pair(X, y, reset=not self._goes_on())
         labels = self._labels(y)
-        if not (self.warm_start and hasattr(self, "module_")):
+        if not self._goes_on():
             self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have two classes or more, got one class: {self.classes_[0]!r}")
@@ -301,8 +309,8 @@ class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows and their numbers."""
-        X, y = self._checked_pair(X, y, reset=True, y_numeric=True)
-        if not (self.warm_start and hasattr(self, "module_")):
+        X, y = self._checked_pair(X, y, reset=not self._goes_on(), y_numeric=True)
+        if not self._goes_on():
             self._measure(y)
         self._learn(X, self._scaled(y), "regression", 1)
         return self

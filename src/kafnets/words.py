@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE, record
 
-Kind = Literal["dead", "saturating", "bump", "monotone", "complex", "plane", "surface"]
+Kind = Literal["dead", "constant", "saturating", "bump", "monotone", "complex", "plane", "surface"]
 Array = NDArray[np.float64]
 
 DEAD = 0.02
@@ -43,8 +43,9 @@ KNOWN: dict[str, Callable[[Array], Array]] = {
 }
 """The logistic function is not among them: it is a tanh, up to shift and scale."""
 
-_SCALES = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
-_SHIFTS = np.linspace(-4, 4, 33)
+_SCALES = np.geomspace(0.25, 4, 25)
+_SHIFTS = np.linspace(-4, 4, 49)
+_FREQUENCIES, _PHASES = np.arange(0.3, 5.0, 0.1), np.linspace(0, np.pi, 12, endpoint=False)
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,12 @@ class Shape:
     Attributes:
         layer: the activation's name in the model.
         neuron: its number, or its pair's.
-        kind: "dead" (practically zero where its data lies), "saturating", "bump", "monotone" or "complex";
-            for functions of two inputs "dead", "plane" or "surface".
+        kind: "dead" (practically zero where its data lies), "constant", "saturating", "bump", "monotone" or
+            "complex"; for functions of two inputs "dead", "plane" or "surface".
         nearest: the known function that is nearest to it, up to shift and scale of both axes.
         r2: the share of its variance, over its data, that this explains.
-        outside: the share of inputs outside the dictionary; None for activations that have none.
+        outside: the share of inputs outside the dictionary; None for activations that have none, or one that
+            reaches beyond what is looked at, from -5 to 5.
         largest: its largest absolute value where its data lies.
     """
 
@@ -170,6 +172,8 @@ def _of_curves(curves: Array, histograms: Array) -> list[tuple[Kind, str, float,
 def _kind(value: Array, inside: NDArray[np.bool_], largest: float) -> Kind:
     if largest < DEAD:
         return "dead"
+    if np.ptp(value[inside]) < DEAD:
+        return "constant"
     begin, end = np.flatnonzero(inside)[[0, -1]]
     slopes = np.diff(value[begin : end + 1])
     if not slopes.size:
@@ -188,8 +192,13 @@ def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
     centres = _centres()
     names, columns = [], []
     for name, function in KNOWN.items():
+        if name == "sine":  # whose phase is soon lost between coarse steps
+            for scale in _FREQUENCIES:
+                names += [name] * len(_PHASES)
+                columns += [function(scale * centres + phase) for phase in _PHASES]
+            continue
         scales = np.array([1.0]) if name in ("linear", "abs", "relu", "square") else _SCALES
-        mirrored = (1.0,) if name in ("linear", "tanh", "abs", "square", "gaussian", "sine") else (1.0, -1.0)
+        mirrored = (1.0,) if name in ("linear", "tanh", "abs", "square", "gaussian") else (1.0, -1.0)
         for scale in scales:
             for side in mirrored:
                 for shift in _SHIFTS if name != "linear" else [0.0]:
@@ -232,7 +241,7 @@ def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, floa
 
 
 def _outside(histograms: Array, boundary: float | None) -> list[float | None]:
-    if boundary is None:
+    if boundary is None or boundary >= BOUNDARY:
         return [None] * len(histograms)
     beyond = np.abs(_centres()) > boundary
     return [float(share) for share in histograms[:, beyond].sum(1)]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kafnets.data import tables
+from kafnets.data.encoding import Encoding
 
 
 @pytest.fixture
@@ -149,3 +150,53 @@ def test_mistakes_are_named(frame: Any, tmp_path: Path, change: Any, message: st
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         tables.load(path, "label")
     assert message in str(caught.value)
+
+
+def predictor_of(path: Path, frame: pd.DataFrame) -> Encoding:
+    frame.to_csv(path, index=False)
+    encoding = tables.load(path, "y").encoding
+    assert encoding is not None
+    return encoding
+
+
+def test_categories_do_not_depend_on_what_else_is_in_a_file(tmp_path: Path) -> None:
+    """A reader takes the same column as text in one file, and as numbers or truth values in another."""
+    for given in (["true", "false", "unknown"], ["1", "2", "x"], ["01", "02", "x"], ["1.5", "2.5", "x"]):
+        frame = pd.DataFrame({"a": given * 40, "b": np.arange(120.0), "y": ["u", "v"] * 60})
+        encoding = predictor_of(tmp_path / "train.csv", frame)
+        fewer = frame[frame["a"] != given[2]]
+        fewer.to_csv(tmp_path / "new.csv", index=False)
+        read = tables.read_frame(tmp_path / "new.csv")
+        np.testing.assert_array_equal(
+            encoding.apply(read, "new"), encoding.apply(frame, "old")[frame["a"] != given[2]]
+        )
+
+
+def test_truth_values_with_gaps_are_numbers(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [True, False, None] * 40, "b": np.arange(120.0), "y": ["u", "v"] * 60})
+    encoding = predictor_of(tmp_path / "t.csv", frame)
+    assert encoding.columns[0].categories is None
+    text = pd.DataFrame({"a": ["1", "2", "12"] * 40, 7: np.arange(120.0), "y": ["u", "v"] * 60})
+    text.index = pd.Index([f"row {number}" for number in range(120)])
+    text.rename(columns=str).to_parquet(tmp_path / "t.parquet")
+    assert tables.load(tmp_path / "t.parquet", "y").inputs == 2
+
+
+def test_large_numbers_that_differ_little_keep_their_differences(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"seconds": 1.6e9 + np.arange(200), "y": ["u", "v"] * 100})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    splits = tables.load(tmp_path / "t.csv", "y")
+    assert len(np.unique(splits.train.features)) == len(splits.train)
+
+
+def test_parts_that_cannot_be_scored_are_refused(tmp_path: Path) -> None:
+    rare = pd.DataFrame({"a": np.arange(60.0), "y": ["u"] * 57 + ["v"] * 3})
+    rare.to_csv(tmp_path / "rare.csv", index=False)
+    with pytest.raises(
+        ValueError, match=r"the (validation|test) part, .* does not have rows of both classes"
+    ):
+        tables.load(tmp_path / "rare.csv", "y")
+    few = pd.DataFrame({"a": np.arange(10.0), "y": np.arange(10) / 7})
+    few.to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(ValueError, match="does not have different targets: give more rows"):
+        tables.load(tmp_path / "few.csv", "y")

@@ -101,6 +101,9 @@ def test_the_verdict() -> None:
     )
     assert "no more than noise may do" in verdict([equal, relu], "relu")
     crowd = [cell(f"rival{number}", *(score - 0.001 for score in relu.test.values())) for number in range(3)]
+    assert verdict([cell("kaf", 0.99), relu, better], "relu").startswith(
+        "kaf differs"
+    )  # not the one-seed wonder
     p_value = 4 * better.against(relu).p_value  # type: ignore[union-attr]
     assert f"p = {p_value:.2g}, times 4 for as many rivals" in verdict([relu, better, *crowd], "relu")
     assert verdict([relu], "relu") == "Nothing did better than relu."

@@ -44,10 +44,9 @@ def test_it_rarely_cries_wolf_on_overlapping_parts() -> None:
 
 def test_ends() -> None:
     assert paired_test([0.5], [0.4]) is None
-    same = paired_test([0.5, 0.6], [0.5, 0.6])
-    assert same is not None
-    assert same.p_value == 1
-    always = paired_test([0.75, 0.75], [0.5, 0.5])
-    assert always is not None
-    assert always.p_value == 0
-    assert always.significant
+    assert paired_test([0.5, 0.6], [0.5, 0.6]) is None
+    assert paired_test([0.75, 0.75], [0.5, 0.5]) is None
+    found = paired_test([0.75, 0.76], [0.5, 0.52])
+    assert found is not None
+    assert found.corrected(3).p_value == pytest.approx(3 * found.p_value)
+    assert found.corrected(1000).p_value == 1

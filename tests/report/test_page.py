@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -124,6 +125,18 @@ def test_the_slider_moves_the_functions(tab: Tab) -> None:
 
 
 @needs_browser
+def test_functions_arrive_as_they_were_stored(tab: Tab, runs: Path) -> None:
+    (path,) = runs.glob("compare/*/kaf-8/seed-0/shapes.npz")
+    with np.load(path) as stored:
+        for at, moment in enumerate(("start", "epoch 1", "epoch 2", "epoch 4", "end")):
+            wanted = stored[f"1/{moment}/curves"][:, ::2].astype(float)
+            drawn = tab.tab.evaluate(
+                f"filmed()[gallery.setting].film.layers[0].curves.map((piece) => unpacked(piece)[{at}])"
+            )
+            np.testing.assert_allclose(np.array(drawn), wanted, atol=2e-3)
+
+
+@needs_browser
 def test_hovering_tells_values(tab: Tab) -> None:
     tab.tab.locator("#curves").scroll_into_view_if_needed()
     third = tab.tab.evaluate(
@@ -222,6 +235,8 @@ def test_damage_of_every_kind_is_named(tmp_path: Path) -> None:
     found = write(tmp_path, tmp_path / "report.html")
     assert len(found.runs) == 1
     assert len(found.damaged) == 3
+    shutil.copytree(paths[3], paths[3].with_name("copy"))
+    assert "the same setting and seed as" in str(write(tmp_path, tmp_path / "report.html").damaged)
 
 
 def test_nothing_is_fetched_and_nothing_can_end_the_script(page: Path) -> None:

@@ -97,7 +97,7 @@ def test_settings_are_checked_and_nan_is_named() -> None:
         Settings(learning_rate=-1)
     splits = data.load("diabetes")
     model = network(splits, "paf", degree=9)
-    with pytest.raises(FloatingPointError, match=r"the loss became NaN in epoch .*smaller learning_rate"):
+    with pytest.raises(FloatingPointError, match=r"the loss became nan in epoch .*smaller learning_rate"):
         fit(model, splits, Settings(epochs=30, learning_rate=1e6))
 
 

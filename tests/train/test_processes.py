@@ -164,3 +164,25 @@ def test_two_processes_go_on_to_the_last_bit(tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("same=True") == 2
+
+
+def test_the_command_under_torchrun(tmp_path: Path) -> None:
+    """All processes train, one of them tells."""
+    pytest.importorskip("lightning_fabric")
+    (tmp_path / "program.py").write_text("from kafnets.cli import main; main()")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["program.py", "compare", "--data", "iris", "--seeds", "2", "--epochs", "2", "--hidden", "8"]
+    ended = subprocess.run(
+        [*command, "--activations", "relu", "--output", "runs"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("To use it") == 1
+    refused = subprocess.run(
+        [*command, "--jobs", "2"], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert refused.returncode != 0
+    assert "leave out --jobs" in refused.stderr

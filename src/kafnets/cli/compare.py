@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.listing import ranked_table, verdict
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, run_all, whole_numbers
+from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers
 
 RANKING = "ranking.json"
 
@@ -61,7 +60,7 @@ def compare(
     if task not in ("", "classification", "regression"):
         refuse(f"--task must be classification or regression, got {task!r}")
     names = kafnets.names() if activations == "all" else activations.split(",") if activations else None
-    console = Console()
+    console = console_of_this_process()
     with refusing():
         chosen = comparison.descriptions(
             str(table) if table is not None else data,

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from kafnets.experiments.description import Description
 from kafnets.experiments.published import Published
-from kafnets.experiments.statistics import LEVEL
-from kafnets.experiments.summary import Cell
+from kafnets.experiments.summary import Cell, complete
 from kafnets.experiments.sweep import Told, Watched
 from kafnets.registry import facts_of, options_of
 
@@ -59,23 +58,24 @@ def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> 
 
 def verdict(cells: list[Cell], baseline: str) -> str:
     """Whether the best differs from the baseline by more than noise."""
-    best = _best_first(cells)[0]
+    best = _best_first(complete(cells))[0]
     base = next((cell for cell in cells if cell.label == baseline), None)
     if base is None:
         return f"No run of {baseline} came to its end, so there is nothing to test against."
     if best is base:
         return f"Nothing did better than {baseline}."
-    found = best.against(base)
-    if found is None:
-        return "One seed tells nothing about noise: give more --seeds."
-    # The best of several is the luckiest of them too: Bonferroni's correction for having looked at all.
+    tested = best.against(base)
+    if tested is None:
+        return (
+            f"So few seeds tell nothing about noise between {best.label} and {baseline}: give more --seeds."
+        )
     rivals = len(cells) - 1
-    p_value = min(1.0, found.p_value * rivals)
-    what = "more than noise" if p_value < LEVEL else "no more than noise may do"
+    found = tested.corrected(rivals)
+    what = "more than noise" if found.significant else "no more than noise may do"
     corrected = f", times {rivals} for as many rivals" if rivals > 1 else ""
     return (
         f"{best.label} differs from {baseline} by {found.difference:+.4f}: {what} "
-        f"({found.name}, p = {p_value:.2g}{corrected})."
+        f"({found.name}, p = {found.p_value:.2g}{corrected})."
     )
 
 

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.listing import result_table
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, run_all, whole_numbers
+from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers
 
 
 def reproduce(
@@ -44,7 +43,7 @@ def reproduce(
             whole_numbers("--layers", layers) if layers else (),
             seeds,
         )
-    console = Console()
+    console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
     found = summary.cells(chosen, output)
     console.print(result_table(found, paper.published, experiment, profile))

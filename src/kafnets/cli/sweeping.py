@@ -28,9 +28,15 @@ def run_all(
     engine: EngineName,
     tensorboard: bool,
 ) -> None:
-    """Run them with a progress bar. Ctrl-C says how to go on."""
-    from kafnets.experiments.sweep import execute_all
+    """Run them with a progress bar. Ctrl-C says how to go on.
 
+    Of several processes that ``torchrun`` has started, only the first comes back.
+    """
+    from kafnets.experiments.sweep import execute_all
+    from kafnets.train.processes import is_first, total_processes
+
+    if total_processes() > 1 and (jobs > 1 or engine != EngineName.local):
+        refuse("under torchrun all processes share each run: leave out --jobs and --engine")
     try:
         with refusing(), run_progress(console, len(descriptions)) as (told, watched):
             execute_all(
@@ -48,6 +54,15 @@ def run_all(
             "the same command goes on from there."
         )
         raise typer.Exit(130) from None
+    if not is_first():
+        raise typer.Exit
+
+
+def console_of_this_process() -> Console:
+    """Silent in all processes of ``torchrun`` but the first."""
+    from kafnets.train.processes import is_first
+
+    return Console(quiet=not is_first())
 
 
 def whole_numbers(option: str, given: str) -> list[int]:

@@ -70,6 +70,8 @@ class _Resuming:
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         with requests.get(url, headers=headers, stream=True, timeout=SECONDS_OF_SILENCE) as response:
             if response.status_code == requests.codes.requested_range_not_satisfiable:
+                if response.headers.get("Content-Range") == f"bytes */{have}":
+                    return  # all of it had come
                 self.part.unlink()  # longer than the file: not a part of it
                 raise _Incomplete("begun anew")
             response.raise_for_status()

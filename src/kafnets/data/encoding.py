@@ -35,7 +35,7 @@ class Encoding:
         """Learn categories from the rows ``train``. Errors name the table as ``called``."""
         return cls(tuple(_learned(frame[name], train, called) for name in frame.columns))
 
-    def apply(self, frame: Any, called: str) -> NDArray[np.float32]:
+    def apply(self, frame: Any, called: str) -> NDArray[np.float64]:
         """One column of numbers for each of numbers, and one for each category of text.
 
         Categories that the training part did not have count as none. Other columns of ``frame`` are left
@@ -74,7 +74,8 @@ def _learned(values: Any, train: NDArray[np.int64], called: str) -> Column:
         raise ValueError(f"{called}: the column {name!r} holds dates: drop it, or make numbers of them")
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
         return Column(name)
-    _refuse_nearly_numbers(values[values.notna()], called)
+    if _are_numbers(values, called):
+        return Column(name)
     text = _text(values)
     known = sorted(set(text[train]) - {GAP})
     if len(known) > MOST_CATEGORIES:
@@ -82,29 +83,48 @@ def _learned(values: Any, train: NDArray[np.int64], called: str) -> Column:
             f"{called}: the column {name!r} has {len(known)} different texts in the training part, too many "
             "for categories: drop it"
         )
-    if GAP in text:
+    if GAP in text[train]:
         known.append(GAP)
     return Column(name, tuple(map(str, known)))
 
 
-def _encoded(values: Any, column: Column, called: str) -> NDArray[np.float32]:
+def _encoded(values: Any, column: Column, called: str) -> NDArray[np.float64]:
+    """In float64: what is large but differs little, such as seconds since 1970, is still to be scaled."""
     if column.categories is None:
-        return numbers_of(values, called).astype(np.float32)[:, None]
-    return (_text(values)[:, None] == np.array(column.categories)[None, :]).astype(np.float32)
+        return numbers_of(values, called)[:, None]
+    return (_text(values)[:, None] == np.array(column.categories)[None, :]).astype(np.float64)
 
 
 def _text(values: Any) -> NDArray[np.str_]:
-    return np.array([GAP if gap else str(each) for each, gap in zip(values, values.isna(), strict=True)])
+    return np.array(
+        [GAP if gap else _canonical(str(each)) for each, gap in zip(values, values.isna(), strict=True)]
+    )
 
 
-def _refuse_nearly_numbers(given: Any, called: str) -> None:
-    """A few words among numbers are a mistake, not categories."""
+def _canonical(text: str) -> str:
+    """The same for what a reader may take as text in one file and as numbers or truth values in another."""
+    text = text.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text
+
+
+def _are_numbers(values: Any, called: str) -> bool:
+    """Whether all that is no gap is a number, or true or false. A few words among numbers are a mistake."""
     import pandas as pd
 
-    numbers = pd.to_numeric(given, errors="coerce")
-    if numbers.notna().mean() >= MOSTLY:
-        row = numbers.isna().to_numpy().argmax()
+    rows = np.flatnonzero(values.notna().to_numpy())
+    given = values.iloc[rows]
+    numbers = pd.to_numeric(given, errors="coerce").notna().to_numpy()
+    if numbers.all():
+        return True
+    if numbers.mean() >= MOSTLY:
+        first = int(numbers.argmin())
         raise ValueError(
-            f"{called}: the column {given.name!r} holds numbers but for {given.iloc[row]!r} in row "
-            f"{given.index[row] + 1}: correct it, leave it empty, or drop the column"
+            f"{called}: the column {values.name!r} holds numbers but for {given.iloc[first]!r} in row "
+            f"{rows[first] + 1}: correct it, leave it empty, or drop the column"
         )
+    return False

@@ -54,12 +54,18 @@ def load_or_make(
     compact = data_folder() / file
     if compact.exists():
         return load_arrays(compact)
-    source = data_folder() / original
-    if not source.exists():
-        download(address, source, sha256)
-    arrays = read(source)
-    with written_at_once(compact) as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    from filelock import FileLock
+
+    compact.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(data_folder() / f"{original}.lock"):  # runs side by side would all fetch it
+        if compact.exists():
+            return load_arrays(compact)
+        source = data_folder() / original
+        if not source.exists():
+            download(address, source, sha256)
+        arrays = read(source)
+        with written_at_once(compact) as temporary, temporary.open("wb") as stream:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
     return arrays
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+FARTHEST = 1e30
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -38,7 +40,11 @@ class Scaling:
         for number, (low, high, median) in enumerate(zip(self.low, self.high, self.median, strict=True)):
             column = flat[:, number].astype(np.float64)
             column[np.isnan(column)] = median
-            scaled[:, number] = 2 * (column - low) / (high - low) - 1 if high > low else 0.0
+            if high > low:
+                # What is far beyond all that was seen stays finite.
+                scaled[:, number] = (2 * (column - low) / (high - low) - 1).clip(-FARTHEST, FARTHEST)
+            else:
+                scaled[:, number] = 0.0
         return scaled.reshape(features.shape)
 
 

@@ -98,7 +98,7 @@ def stratified_rows(
 
 def classification_splits(
     name: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.floating],
     target: NDArray[np.int64],
     rows: list[NDArray[np.int64]],
     classes: tuple[str, ...],
@@ -114,6 +114,9 @@ def classification_splits(
             f"{name}: no row of the training part has {_listed(classes, missing)}, so it cannot be learned: "
             "give more rows of it, or leave it out"
         )
+    if len(classes) == 2:  # there is no AUC of one class
+        _check_parts(name, target, rows, "rows of both classes")
+    _check_parts(name, np.arange(len(target)), rows, "rows", least=1)
     scaling = Scaling.of(features[rows[0]])
     parts = _scaled_parts(features, target, rows, scaling)
     task: Task = "binary" if len(classes) == 2 else "multiclass"
@@ -124,7 +127,7 @@ def classification_splits(
 
 def regression_splits(
     name: str,
-    features: NDArray[np.float32],
+    features: NDArray[np.floating],
     target: NDArray[np.float64],
     rows: list[NDArray[np.int64]],
     *,
@@ -136,6 +139,7 @@ def regression_splits(
     mean, deviation = float(target[rows[0]].mean()), float(target[rows[0]].std())
     if not deviation > 0:
         raise ValueError(f"{name}: the target is {mean:g} in all rows of the training part: nothing to learn")
+    _check_parts(name, target, rows, "different targets")  # nor an R² of one number
     scaled = ((target - mean) / deviation).astype(np.float32)
     scaling = Scaling.of(features[rows[0]])
     parts = _scaled_parts(features, scaled, rows, scaling)
@@ -152,13 +156,24 @@ def regression_splits(
 
 
 def _scaled_parts(
-    features: NDArray[np.float32],
+    features: NDArray[np.floating],
     target: NDArray[np.int64] | NDArray[np.float32],
     rows: list[NDArray[np.int64]],
     scaling: Scaling,
 ) -> tuple[Part, Part, Part]:
     first, second, third = (Part(scaling.apply(features[own]), target[own]) for own in rows)
     return first, second, third
+
+
+def _check_parts(
+    name: str, values: NDArray[np.generic], rows: list[NDArray[np.int64]], what: str, least: int = 2
+) -> None:
+    for part, own in zip(("validation", "test"), rows[1:], strict=True):
+        if len(np.unique(values[own])) < least:
+            raise ValueError(
+                f"{name}: the {part} part, {len(own)} of {len(values)} rows, does not have {what}: give more "
+                "rows"
+            )
 
 
 def _listed(classes: tuple[str, ...], labels: list[int]) -> str:

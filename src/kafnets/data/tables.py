@@ -97,7 +97,7 @@ def read_frame(path: Path) -> Any:
     kind = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".zip") else path.suffix
     try:
         if kind == ".parquet":
-            return pd.read_parquet(path)
+            return pd.read_parquet(path).rename(columns=str)
         if kind in (".csv", ".csv.gz", ".csv.zip", ".zip"):
             return pd.read_csv(path)
     except pd.errors.EmptyDataError:
@@ -131,7 +131,7 @@ def _likely_task(values: Any) -> str:
     return "classification" if whole and values.nunique() <= MOST_CLASSES else "regression"
 
 
-def _features(frame: Any, train: NDArray[np.int64], path: Path) -> tuple[NDArray[np.float32], Encoding]:
+def _features(frame: Any, train: NDArray[np.int64], path: Path) -> tuple[NDArray[np.float64], Encoding]:
     encoding = Encoding.of(frame, train, str(path))
     return encoding.apply(frame, str(path)), encoding
 

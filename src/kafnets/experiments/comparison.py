@@ -10,7 +10,7 @@ from typing import Any
 
 from kafnets.data.splits import Splits
 from kafnets.experiments.description import Description
-from kafnets.experiments.summary import Cell
+from kafnets.experiments.summary import Cell, complete
 from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
@@ -107,7 +107,7 @@ def save_best(
 
     Not in the test: a choice by the test would make its score too good to be true.
     """
-    winner = max(cells, key=lambda cell: cell.mean_validation)
+    winner = max(complete(cells), key=lambda cell: cell.mean_validation)
     seed = max(winner.validation, key=lambda seed: winner.validation[seed])
     (best,) = (each for each in descriptions if each.label == winner.label and each.seed == seed)
     splits = best.load()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,10 @@ class PairedTest:
     difference: float
     p_value: float
 
+    def corrected(self, comparisons: int) -> "PairedTest":
+        """By Bonferroni, for the best of several: it is the luckiest of them too."""
+        return replace(self, p_value=min(1.0, self.p_value * comparisons))
+
     @property
     def significant(self) -> bool:
         """Whether the difference is more than noise, at the 5 % level."""
@@ -26,7 +30,9 @@ class PairedTest:
 def paired_test(
     ours: Sequence[float], theirs: Sequence[float], *, test_to_train: float = 0.0
 ) -> PairedTest | None:
-    """A t-test on the differences of runs with the same seed; None for fewer than two of them.
+    """A t-test on the differences of runs with the same seed.
+
+    None where they tell nothing: fewer than two, or all the same, which happens by rounding to few rows.
 
     Seeds that each divide the same rows anew into a training and a test part are not independent, since their
     parts overlap, and a plain t-test finds differences where there are none. Given the size of the test part
@@ -47,6 +53,6 @@ def paired_test(
     name = f"{'corrected resampled' if test_to_train else 'paired'} t-test over {count} seeds"
     mean, variance = float(difference.mean()), float(difference.var(ddof=1))
     if variance == 0:
-        return PairedTest(name, mean, 1.0 if mean == 0 else 0.0)
+        return None
     t = mean / math.sqrt((1 / count + test_to_train) * variance)
     return PairedTest(name, mean, float(2 * stats.t.sf(abs(t), count - 1)))

@@ -53,6 +53,12 @@ class Cell:
         )
 
 
+def complete(cells: Sequence[Cell]) -> list[Cell]:
+    """Those with all their seeds, or with most of them: others may have had the easier ones."""
+    most = max(len(cell.test) for cell in cells)
+    return [cell for cell in cells if len(cell.test) == most]
+
+
 def cells(descriptions: Sequence[Description], output: Path) -> list[Cell]:
     """In the order of the descriptions, leaving out what has no finished run."""
     groups: dict[tuple[str, int], list[Description]] = {}

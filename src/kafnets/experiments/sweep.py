@@ -81,6 +81,7 @@ def _side_by_side(
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         epochs: Queue[tuple[int, dict[str, Any]]] = manager.Queue()
+        others = multiprocessing.active_children()  # the manager's process, and the caller's own
         pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads, epochs))
         try:
             numbers = {
@@ -97,7 +98,8 @@ def _side_by_side(
             # They have saved their last epoch; nothing else is lost.
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
-                worker.terminate()
+                if worker not in others:
+                    worker.terminate()
             raise
         pool.shutdown()
 

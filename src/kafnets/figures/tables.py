@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kafnets.experiments import published
 from kafnets.experiments import susy as susy_experiment
-from kafnets.experiments.summary import cells
+from kafnets.experiments.summary import Cell, cells
 from kafnets.figures.results import Missing
 from kafnets.registry import facts_of
 
@@ -13,7 +13,7 @@ COMPARED = {"apl": "APL", "saf": "SAF", "maxout": "Maxout", "kaf": "KAF", "kaf2d
 """The rows of Table 1."""
 
 NAMES = {"relu": "ReLU", "elu": "ELU", "selu": "SELU", "prelu": "PReLU"} | COMPARED
-SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "±": r"$\pm$", "*": r"$\cdot$"}
+SPECIAL = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "±": r"$\pm$", "*": r"$\cdot$", "²": "$^2$"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def activations() -> Table:
                 ),
                 "yes" if facts.plottable else "no",
                 facts.hyperparameter or "-",
-                facts.parameters,
+                facts.parameters.replace("**2", "²"),
             )
         )
     headings = ("name", "smooth", "local", "regularisation", "plottable", "set by", "parameters a neuron")
@@ -79,7 +79,7 @@ def susy(results: Path) -> Table:
         rows.append(
             (
                 f"{NAMES.get(label, label)}, {layers} layer{'s' if layers > 1 else ''}",
-                "-" if cell is None else f"{cell.mean:.4f} ± {cell.deviation:.4f}",
+                "-" if cell is None else _score(cell),
                 "-" if cell is None else str(len(cell.test)),
                 f"{paper.mean:.4f} ± {paper.deviation:.3f}",
                 "-" if cell is None else f"{cell.mean - paper.mean:+.4f}",
@@ -100,6 +100,10 @@ def susy(results: Path) -> Table:
     return Table(
         f"SUSY, {profile} profile, on {data}; the paper's on all 5,000,000 rows", headings, tuple(rows)
     )
+
+
+def _score(cell: Cell) -> str:
+    return f"{cell.mean:.4f}" + (f" ± {cell.deviation:.4f}" if len(cell.test) > 1 else "")
 
 
 def _row(cells: tuple[str, ...]) -> str:

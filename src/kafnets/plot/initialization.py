@@ -7,6 +7,7 @@ import torch
 from matplotlib.figure import Figure
 
 from kafnets.nn.expansions import KAF
+from kafnets.nn.initializers import TARGETS
 from kafnets.plot import style
 from kafnets.train.shapes import BOUNDARY, POINTS, curves
 
@@ -20,7 +21,7 @@ def initialization(init: str = "tanh", *, axes: Any = None, **options: Any) -> F
         options: for the KAF.
     """
     module = KAF(1, init=init, dim=-1, **options)
-    target = getattr(torch.nn.functional, init, None) or getattr(torch, init)
+    target = TARGETS[init]
     places = torch.linspace(-BOUNDARY, BOUNDARY, POINTS)
     if axes is None:
         figure, (place,) = style.grid(1, 1, width=3.6, height=2.8)

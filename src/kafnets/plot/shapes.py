@@ -84,6 +84,9 @@ def stored_shapes(
         axes: draw into these, in place of a new figure.
     """
     layers = layers_of(stored, moment)
+    if not layers:
+        moments = dict.fromkeys(name.rsplit("/", 2)[1] for name in stored if name.count("/") > 1)
+        raise ValueError(f"moment must be one of {', '.join(moments)}, got {moment!r}")
     if layer is not None:
         if layer not in layers:
             raise ValueError(f"layer must be one of {', '.join(layers)}, got {layer!r}")

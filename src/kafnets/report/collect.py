@@ -53,15 +53,22 @@ def collect(folder: Path) -> Collection:
         raise FileNotFoundError(f"{folder} is not there, or is no folder: give the folder of your runs")
     found = Collection()
     marked = {path.parent for name in (CONFIG, DONE, CHECKPOINT) for path in folder.rglob(name)}
+    seen: dict[object, str] = {}
     for path in sorted(marked):
         name = str(path.relative_to(folder))
         if not (path / DONE).exists():
             found.unfinished.append(name)
             continue
         try:
-            found.runs.append(_run(path))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            run = _run(path)
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             found.damaged.append((name, f"{type(error).__name__}: {error}"))
+            continue
+        twin = seen.setdefault((run.comparison, run.setting, run.config["seed"]), name)
+        if twin == name:
+            found.runs.append(run)
+        else:
+            found.damaged.append((name, f"the same setting and seed as {twin}"))
     return found
 
 
@@ -73,6 +80,6 @@ def _run(path: Path) -> Run:
     # Ask for all that a page needs, so that what is missing is found out here.
     _ = run.comparison, run.setting, run.config["seed"], run.report["epochs"][0]["epoch"]
     for part in ("test", "validation"):
-        if not all(isinstance(value, float | int) for value in run.report[part].values()):
-            raise ValueError(f"{part} scores should be numbers")
+        if not all(np.isfinite(value) for value in run.report[part].values()):
+            raise ValueError(f"{part} scores should be finite numbers")
     return run

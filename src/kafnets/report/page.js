@@ -347,7 +347,7 @@ function everything() {
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
   put(byId("summary"), `${found.name}: ${found.rows.length} networks, ${seeds} runs, ${found.task}.`);
   const test = found.rows.find((row) => row.test)?.test;
-  put(byId("ranking-note"), `Mean ± deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}.` : ""));
+  put(byId("ranking-note"), `Mean ± deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, times ${found.rows.length - 1} for as many rivals.` : ""));
   ranking();
   curves();
   costs();

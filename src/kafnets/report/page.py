@@ -1,6 +1,7 @@
 """Putting the page together: one file, which opens from a disk and asks no network for anything."""
 
 import json
+import math
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -33,9 +34,18 @@ def _page(content: dict[str, object], shapes: str) -> str:
     )
 
 
+def _finite(content: object) -> object:
+    """What is no number has none in JSON."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def as_script(content: dict[str, object]) -> str:
     """JSON that cannot end the element it stands in: whatever a table's columns are called."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -94,10 +94,12 @@ def _comparison(key: tuple[str, str, str], runs: list[Run], packed: Packed) -> d
                 test_to_train=row["test_to_train"],
             )
         )
-        row["p"] = None if tested is None else tested.p_value
+        row["p"] = None if tested is None else tested.corrected(len(rows) - 1).p_value
         row["test"] = None if tested is None else tested.name
     return {
-        "name": f"{experiment}, {profile} profile, {data}" if experiment != "compare" else f"compare: {data}",
+        "name": f"{experiment}, {profile} profile, {data}"
+        if experiment != "compare"
+        else f"compare {profile}: {data}",
         "metric": metric,
         "task": runs[0].report["data"]["task"],
         "rows": rows,

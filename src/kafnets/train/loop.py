@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from kafnets.data.splits import Part, Splits, Task
 from kafnets.nn.regularization import param_groups
 from kafnets.train import metrics
-from kafnets.train.processes import OneProcess, Processes, processes_for
+from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
 from kafnets.train.settings import Settings
 
 EVALUATION_ROWS = 4096
@@ -93,7 +93,7 @@ def stepper(
     rows = slice(batches * settings.batch_size)
     few = replace(splits, train=Part(splits.train.features[rows], splits.train.target[rows]))
     with torch.random.fork_rng(devices=[]):
-        run = _Run(model, few, settings, 0, processes_for(settings))
+        run = _Run(model, few, settings, 0, OneProcess(device_of(settings)))
 
     def steps() -> None:
         run.pass_through_the_data()
@@ -144,10 +144,10 @@ class _Run:
         began = time.perf_counter()
         mean_loss = self.pass_through_the_data()
         self.seconds += time.perf_counter() - began
-        if math.isnan(mean_loss):
+        if not math.isfinite(mean_loss):
             raise FloatingPointError(
-                f"the loss became NaN in epoch {len(self.log) + 1}: try a smaller learning_rate, or another "
-                "activation"
+                f"the loss became {mean_loss} in epoch {len(self.log) + 1}: try a smaller learning_rate, or "
+                "another activation"
             )
         if self.schedule is not None:
             self.schedule.step()

@@ -112,7 +112,7 @@ class Predictor:
         with torch.no_grad():
             return torch.cat([self.model(part) for part in features.split(ROWS)])
 
-    def _numbers(self, rows: Any) -> NDArray[np.float32]:
+    def _numbers(self, rows: Any) -> NDArray[np.float64]:
         if self.encoding is not None:
             frame = read_frame(Path(rows)) if isinstance(rows, str | Path) else rows
             if not hasattr(frame, "columns"):
@@ -121,8 +121,8 @@ class Predictor:
                     f"columns {', '.join(column.name for column in self.encoding.columns)} are looked up by "
                     "name"
                 )
-            return self.encoding.apply(frame, "the table")
-        array = np.asarray(rows, dtype=np.float32)
+            return self.encoding.apply(frame.rename(columns=str), "the table")
+        array = np.asarray(rows, dtype=np.float64)
         wanted = len(self.scaling.low)
         if array.ndim != 2 or array.shape[1] != wanted:
             raise ValueError(f"rows must have the shape (rows, {wanted}), got {array.shape}")
@@ -131,17 +131,21 @@ class Predictor:
     def save(self, folder: str | Path) -> None:
         """Two files: JSON, and tensors. Neither can hold code."""
         content = {
-            "architecture": asdict(self.architecture),
+            "architecture": vars(self.architecture),
             "task": self.task,
             "classes": self.classes,
             "scaling": {name: values.tolist() for name, values in vars(self.scaling).items()},
             "target_scale": self.target_scale,
             "encoding": None if self.encoding is None else asdict(self.encoding),
         }
+        try:
+            text = json.dumps(content, indent=2, ensure_ascii=False)
+        except TypeError as error:
+            raise ValueError(f"options must be numbers and text to be saved ({error})") from error
         with written_at_once(Path(folder) / WEIGHTS) as temporary:
             torch.save(self.model.state_dict(), temporary)
         with written_at_once(Path(folder) / DESCRIPTION) as temporary:
-            temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+            temporary.write_text(text + "\n")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Predictor":

@@ -64,12 +64,22 @@ class OneProcess:
 
 def processes_for(settings: Settings) -> Processes:
     """Those that ``torchrun`` has started, if it has; else this one."""
-    device = settings.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = device_of(settings)
     if settings.precision == FULL_PRECISION and total_processes() == 1:
         return OneProcess(device)
     return _fabric(device, settings.precision)
+
+
+def device_of(settings: Settings) -> str:
+    """With "auto" resolved."""
+    if settings.device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return settings.device
+
+
+def is_first() -> bool:
+    """Whether this is the process that talks and writes."""
+    return total_processes() == 1 or os.environ.get("RANK") == "0"
 
 
 def total_processes() -> int:

@@ -125,7 +125,10 @@ class RunFolder:
         """Of a finished run: the best ones."""
         marker = self._json(DONE)
         if marker is None or _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
-            raise ValueError(f"{self.path / MODEL} is not there, or not what was written: run it again")
+            raise ValueError(
+                f"{self.path / MODEL} is not there, or not what was written: delete {self.path / DONE} and "
+                "run again"
+            )
         state: dict[str, torch.Tensor] = torch.load(self.path / MODEL, weights_only=True)
         return state
 

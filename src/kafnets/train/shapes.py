@@ -74,7 +74,8 @@ def activations_fed(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
     for name, module, _ in plottable(model):
 
         def note(module: nn.Module, inputs: tuple[Tensor, ...], name: str = name) -> None:
-            fed[name] = inputs[0].movedim(1, -1) if inputs[0].dim() > 2 else inputs[0]
+            axis = getattr(module, "dim", 1)
+            fed[name] = inputs[0].movedim(axis if isinstance(axis, int) else 1, -1)
 
         hooks.append(module.register_forward_pre_hook(note))
     was_training = model.training
@@ -125,8 +126,11 @@ def _evaluated(module: nn.Module, inputs: Tensor) -> Tensor:
     like = next(module.parameters(), torch.zeros(()))
     try:
         module.eval()
+        axis = getattr(module, "dim", 1)
+        between = (1,) * (axis - 1) if isinstance(axis, int) and axis > 1 else ()
         with torch.no_grad():
-            return module(inputs.to(like).contiguous()).float().cpu()
+            outputs = module(inputs.to(like).reshape(len(inputs), *between, -1))
+        return outputs.reshape(len(inputs), -1).float().cpu()
     finally:
         module.train(was_training)
 
