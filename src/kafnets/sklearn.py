@@ -142,8 +142,8 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             rows, held_out, rest = stratified_rows(target, shares, generator)
         if len(held_out) < 2 or len(np.unique(target[held_out])) < 2:
             raise ValueError(
-                f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop: "
-                "give more rows, or early_stopping=False"
+                f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
+                "for it leaves one class or value: give more rows, or early_stopping=False"
             )
         return np.concatenate([rows, rest]), held_out
 

@@ -86,7 +86,7 @@ def test_rows_without_a_target_are_left_out_and_it_is_said(frame: Any, tmp_path:
     frame.loc[:4, "label"] = None
     splits = tables.load(saved(frame, tmp_path), "label")
     assert len(splits.train) + len(splits.validation) + len(splits.test) == 195
-    assert splits.notes == ("5 rows without a label were left out",)
+    assert splits.notes == ("5 rows without a value of label were left out",)
 
 
 def test_categories_come_from_the_training_part(frame: Any, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
         ),
         (lambda f: f.assign(colour=[f"id{i}" for i in range(200)]), "'colour' has 140 different texts"),
         (lambda f: f.rename(columns={"label": "labels"}), "has no column 'label': did you mean 'labels'?"),
-        (lambda f: f.head(5), "has 5 rows with a label: at least 10 are needed"),
+        (lambda f: f.head(5), "has 5 rows with a value of label: at least 10 are needed"),
         (lambda f: f[["label"]], "has no column to predict 'label' from"),
     ],
 )
@@ -200,3 +200,18 @@ def test_parts_that_cannot_be_scored_are_refused(tmp_path: Path) -> None:
     few.to_csv(tmp_path / "few.csv", index=False)
     with pytest.raises(ValueError, match="does not have different targets: give more rows"):
         tables.load(tmp_path / "few.csv", "y")
+
+
+def test_targets_that_are_no_targets(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.arange(100.0), "name": [f"n{number}" for number in range(100)]})
+    frame["weight"] = [f"{70 + number / 10}" if number else "7O.5" for number in range(100)]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=r"holds numbers but for '7O\.5' in row 1"):
+        tables.load(tmp_path / "t.csv", "weight", drop=["name"])
+    with pytest.raises(ValueError, match="name has 100 different values in 100 rows, too many for classes"):
+        tables.load(tmp_path / "t.csv", "name", drop=["weight"])
+    with pytest.raises(ValueError, match="'a' cannot be the target and be dropped"):
+        tables.load(tmp_path / "t.csv", "a", drop=["a"])
+    frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
+    with pytest.raises(ValueError, match="columns seem to be separated by ';': save it with commas"):
+        tables.load(tmp_path / "semicolons.csv", "a")

@@ -106,9 +106,10 @@ def test_the_verdict() -> None:
     )  # not the one-seed wonder
     p_value = 4 * better.against(relu).p_value  # type: ignore[union-attr]
     assert f"p = {p_value:.2g}, times 4 for as many rivals" in verdict([relu, better, *crowd], "relu")
-    assert verdict([relu], "relu") == "Nothing did better than relu."
+    assert verdict([relu, cell("elu", *(0.5,) * 5)], "relu") == "Nothing did better than relu."
+    assert verdict([relu], "relu") == "Only relu was run: name others with --activations."
     assert "give more --seeds" in verdict([cell("kaf", 0.95), cell("relu", 0.9)], "relu")
-    assert "nothing to test against" in verdict([better], "relu")
+    assert "nothing to test against" in verdict([better, equal], "relu")
 
 
 def test_a_network_that_diverges_does_not_stop_the_others(tmp_path: Path) -> None:

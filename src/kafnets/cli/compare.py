@@ -8,9 +8,7 @@ import typer
 
 from kafnets.cli.listing import ranked_table, verdict
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers
-
-RANKING = "ranking.json"
+from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
 
 def compare(
@@ -59,7 +57,7 @@ def compare(
         refuse("--target, --task and --drop are for tables: leave them out with --data")
     if task not in ("", "classification", "regression"):
         refuse(f"--task must be classification or regression, got {task!r}")
-    names = kafnets.names() if activations == "all" else activations.split(",") if activations else None
+    names = kafnets.names() if activations == "all" else words(activations)
     console = console_of_this_process()
     with refusing():
         chosen = comparison.descriptions(
@@ -75,9 +73,7 @@ def compare(
                 precision=precision,
                 compile=compile,
             ),
-            table=None
-            if table is None
-            else {"target": target, "task": task or None, "drop": drop.split(",") if drop else []},
+            table=None if table is None else {"target": target, "task": task or None, "drop": words(drop)},
         )
         splits = comparison.check(chosen)
     for note in splits.notes:
@@ -86,15 +82,17 @@ def compare(
     found = summary.cells(chosen, output)
     if not found:
         refuse("no run came to its end: try a smaller --learning-rate")
-    with console.status("timing a step of each"):
-        ratios = comparison.step_ratios(chosen)
     folder = output / chosen[0].experiment / chosen[0].profile
-    console.print(ranked_table(found, ratios, f"{splits.name}: {splits.task}, {seeds} seeds"))
+    with console.status("timing a step of each"):
+        ratios = comparison.stored_ratios(folder, found) or comparison.step_ratios(chosen)
+    console.print(
+        ranked_table(found, ratios, f"{splits.name}: {splits.task}, {seeds} seed{'s' if seeds > 1 else ''}")
+    )
     console.print(verdict(found, comparison.BASELINE))
     with refusing():
         best, saved = comparison.save_best(chosen, found, output)
     ranking = comparison.as_json(chosen, found, ratios)
-    (folder / RANKING).write_text(json.dumps(ranking, indent=2, ensure_ascii=False) + "\n")
+    (folder / comparison.RANKING).write_text(json.dumps(ranking, indent=2, ensure_ascii=False) + "\n")
     console.print(f"All runs are in {folder}.")
     console.print(f"Best in validation, and saved: {best.label}, seed {best.seed}. To use it:\n")
     rows = '"new.csv"' if table is not None else "rows"

@@ -62,6 +62,8 @@ def verdict(cells: list[Cell], baseline: str) -> str:
     base = next((cell for cell in cells if cell.label == baseline), None)
     if base is None:
         return f"No run of {baseline} came to its end, so there is nothing to test against."
+    if len(cells) == 1:
+        return f"Only {baseline} was run: name others with --activations."
     if best is base:
         return f"Nothing did better than {baseline}."
     tested = best.against(base)

@@ -7,7 +7,7 @@ import typer
 
 from kafnets.cli.listing import result_table
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers
+from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
 
 def reproduce(
@@ -39,7 +39,7 @@ def reproduce(
     with refusing():
         chosen = paper.descriptions(
             profile,
-            activations.split(",") if activations else paper.activations,
+            words(activations) or paper.activations,
             whole_numbers("--layers", layers) if layers else (),
             seeds,
         )

@@ -65,6 +65,11 @@ def console_of_this_process() -> Console:
     return Console(quiet=not is_first())
 
 
+def words(given: str) -> list[str]:
+    """Of a list with commas."""
+    return [word.strip() for word in given.split(",") if word.strip()]
+
+
 def whole_numbers(option: str, given: str) -> list[int]:
     """Of a list with commas; anything else is refused."""
     try:

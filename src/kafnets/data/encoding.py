@@ -74,7 +74,7 @@ def _learned(values: Any, train: NDArray[np.int64], called: str) -> Column:
         raise ValueError(f"{called}: the column {name!r} holds dates: drop it, or make numbers of them")
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
         return Column(name)
-    if _are_numbers(values, called):
+    if are_numbers(values, called):
         return Column(name)
     text = _text(values)
     known = sorted(set(text[train]) - {GAP})
@@ -112,7 +112,7 @@ def _canonical(text: str) -> str:
         return text
 
 
-def _are_numbers(values: Any, called: str) -> bool:
+def are_numbers(values: Any, called: str) -> bool:
     """Whether all that is no gap is a number, or true or false. A few words among numbers are a mistake."""
     import pandas as pd
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.data.encoding import Encoding, numbers_of
+from kafnets.data.encoding import Encoding, are_numbers, numbers_of
 from kafnets.data.splits import (
     Splits,
     classification_splits,
@@ -24,6 +24,10 @@ from kafnets.data.splits import (
 SHARES = (0.70, 0.15, 0.15)
 MOST_CLASSES = 20
 """A whole-number target with up to so many values is a class, with more a number."""
+
+
+ROWS_A_CLASS = 5
+"""A target with fewer rows for each of many values is a name or an identifier."""
 
 
 def load(
@@ -54,11 +58,15 @@ def load(
     notes = []
     if gaps := int(frame[target].isna().sum()):
         frame = frame[frame[target].notna()].reset_index(drop=True)
-        notes.append(f"{gaps} rows without a {target} were left out")
+        notes.append(f"{gaps} rows without a value of {target} were left out")
     if len(frame) < 10:
-        raise ValueError(f"{path} has {len(frame)} rows with a {target}: at least 10 are needed")
+        raise ValueError(f"{path} has {len(frame)} rows with a value of {target}: at least 10 are needed")
     digest = digest_of(*(_bytes_of(frame[name]) for name in frame.columns))
+    from pandas.api import types
+
     values, generator = frame[target], np.random.default_rng(seed)
+    if not task and are_numbers(values, str(path)) and not types.is_bool_dtype(values):
+        values = values.astype("float64")
     chosen = task or _likely_task(values)
     if chosen == "regression":
         numbers = numbers_of(values, str(path))
@@ -73,6 +81,11 @@ def load(
     if len(classes) < 2:
         raise ValueError(
             f"{path}: all rows have {target} = {str(classes[0])!r}: there must be two classes or more"
+        )
+    if not task and len(classes) > max(MOST_CLASSES, len(labels) // ROWS_A_CLASS):
+        raise ValueError(
+            f"{path}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
+            "classes: give another target, or say that it is classification all the same"
         )
     rows = stratified_rows(labels.astype(np.int64), SHARES, generator)
     features, encoding = _features(frame.drop(columns=target), rows[0], path)
@@ -110,6 +123,10 @@ def read_frame(path: Path) -> Any:
 
 
 def _check_columns(frame: Any, target: str, drop: Sequence[str], path: Path) -> None:
+    if target in drop:
+        raise ValueError(f"{target!r} cannot be the target and be dropped")
+    if len(frame.columns) == 1 and (near := [mark for mark in ";\t|" if mark in str(frame.columns[0])]):
+        raise ValueError(f"{path}: columns seem to be separated by {near[0]!r}: save it with commas")
     for name in (target, *drop):
         if name not in frame.columns:
             known = [str(column) for column in frame.columns]

@@ -21,7 +21,7 @@ from kafnets.train.settings import Settings
 ACTIVATIONS = ("relu", "elu", "prelu", "tanh", "kaf", "kaf2d")
 BASELINE = "relu"
 HIDDEN = (100, 100)
-BEST = "best"
+BEST, RANKING = "best", "ranking.json"
 
 SECONDS_OF_TIMING = 1.0
 
@@ -83,8 +83,27 @@ def check(descriptions: Sequence[Description]) -> Splits:
         raise ValueError(f"{splits.name} holds images: compare takes tables of features")
     for each in descriptions:
         if each.seed == 0:
-            each.build(splits)
+            try:
+                each.build(splits)
+            except ValueError as error:
+                raise ValueError(
+                    f"{each.activation} with hidden layers of {_listed(each.hidden)}: {error}"
+                ) from error
     return splits
+
+
+def _listed(hidden: Sequence[int]) -> str:
+    return ", ".join(map(str, hidden))
+
+
+def stored_ratios(folder: Path, cells: Sequence[Cell]) -> dict[str, float] | None:
+    """Times that an earlier call has measured, if it has for all of these."""
+    try:
+        rows = json.loads((folder / RANKING).read_text())["rows"]
+        found = {row["label"]: float(row["step_against_relu"]) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if {cell.label for cell in cells} <= found.keys() else None
 
 
 def step_ratios(descriptions: Sequence[Description]) -> dict[str, float]:

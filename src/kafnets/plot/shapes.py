@@ -45,6 +45,11 @@ def shapes(
         columns: of small multiples.
         axes: draw into these, in place of a new figure.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"model must be a torch module, got {type(model).__name__}: give an estimator's module_, or a "
+            "predictor's model, and data scaled as it scales them"
+        )
     features = None
     if data is not None:
         features = data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data))

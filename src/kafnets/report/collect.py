@@ -69,6 +69,8 @@ def collect(folder: Path) -> Collection:
             found.runs.append(run)
         else:
             found.damaged.append((name, f"the same setting and seed as {twin}"))
+    if not (found.runs or found.unfinished or found.damaged):
+        raise FileNotFoundError(f"{folder} holds no run folders: give the folder of your runs")
     return found
 
 

@@ -120,7 +120,8 @@ function curves() {
   const narrow = innerWidth < 600;
   draw("curves", traces, {
     xaxis: { title: { text: "epoch" } }, yaxis: { title: { text: what }, range: late(kind) },
-    legend: { orientation: "h", y: narrow ? -0.3 : -0.2, yanchor: "top" }, height: narrow ? 560 : 480,
+    legend: narrow ? { orientation: "h", y: -0.3, yanchor: "top" } : { orientation: "v", x: 1.01, y: 1 },
+    height: narrow ? 560 : 460,
   },
     `Line chart: ${what} by epoch for ${comparison().rows.length} networks. The table above has the final scores.`);
 }
@@ -347,7 +348,8 @@ function everything() {
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
   put(byId("summary"), `${found.name}: ${found.rows.length} networks, ${seeds} runs, ${found.task}.`);
   const test = found.rows.find((row) => row.test)?.test;
-  put(byId("ranking-note"), `Mean ± deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, times ${found.rows.length - 1} for as many rivals.` : ""));
+  put(byId("ranking-note"), `Mean ± deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, times ${found.rows.length - 1} for as many rivals.` : "")
+    + (data.damaged.length + data.unfinished.length ? " Some run folders are unfinished or damaged: see below." : ""));
   ranking();
   curves();
   costs();

@@ -97,13 +97,18 @@ def _comparison(key: tuple[str, str, str], runs: list[Run], packed: Packed) -> d
         row["p"] = None if tested is None else tested.corrected(len(rows) - 1).p_value
         row["test"] = None if tested is None else tested.name
     return {
-        "name": f"{experiment}, {profile} profile, {data}"
-        if experiment != "compare"
-        else f"compare {profile}: {data}",
+        "name": _called(experiment, profile, data, runs[0].config.get("table") or {}),
         "metric": metric,
         "task": runs[0].report["data"]["task"],
         "rows": rows,
     }
+
+
+def _called(experiment: str, profile: str, data: str, table: dict[str, Any]) -> str:
+    if experiment != "compare":
+        return f"{experiment}, {profile} profile, {data}"
+    target = f", predicting {table['target']}" if table else ""
+    return f"{data}{target} ({profile})"
 
 
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
