@@ -202,13 +202,18 @@ def test_interrupted_it_says_how_to_go_on(jobs: str, tmp_path: Path) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # Where tests run in the background, a shell may have told all processes to ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 90
     while not list(tmp_path.rglob("checkpoint.pt")) and time.monotonic() < deadline:
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    output, _ = process.communicate(timeout=60)
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, output
     assert "the same command goes on from there" in " ".join(output.split())
     assert "Traceback" not in output

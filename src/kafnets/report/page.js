@@ -48,8 +48,8 @@ function draw(id, traces, more, description) {
 const COLUMNS = [
   ["place", "", (row, at) => String(at + 1), (row) => -row.mean],
   ["label", "activation", (row) => row.label, (row) => row.label],
+  ["mean", "test score", (row) => number(row.mean, 4) + (row.deviation === null ? "" : ` ± ${number(row.deviation, 4)}`), (row) => row.mean],
   ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.layers],
-  ["mean", "test score", (row) => `${number(row.mean, 4)} ± ${number(row.deviation, 4)}`, (row) => row.mean],
   ["seeds", "seeds", (row) => String(row.runs.length), (row) => row.runs.length],
   ["p", "p against the best", (row) => (row.p === null ? "–" : row.p.toPrecision(2)), (row) => row.p ?? 2],
   ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
