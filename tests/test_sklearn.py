@@ -25,11 +25,15 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_it_is_as_good_as_scikit_learns_network() -> None:
-    """In the mean of three divisions: the differences between them are larger than those between networks."""
+    """In the mean of three divisions: the differences between them are larger than those between networks.
+
+    The defaults were chosen on divisions 0 to 4, so others are used here. The rival gets the features as they
+    are, as it takes them by default; with standardised ones it is better than ours on breast cancer.
+    """
     for load, hidden in ((load_digits, (50, 50)), (load_breast_cancer, (100,))):
         features, labels = load(return_X_y=True)
         ours, theirs = [], []
-        for seed in range(3):
+        for seed in range(100, 103):
             parts = train_test_split(features, labels, random_state=seed, stratify=labels)
             rows, test, y, y_test = parts
             ours.append(KafnetClassifier(hidden, random_state=seed).fit(rows, y).score(test, y_test))
