@@ -1,10 +1,9 @@
 """CIFAR-10: two to five convolutional modules; KAFs start as ELU."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from kafnets.experiments.description import Description
+from kafnets.experiments.description import Description, chosen, with_seeds
 from kafnets.registry import find
 from kafnets.train.settings import Settings
 
@@ -29,9 +28,7 @@ def descriptions(
     seeds: int = 5,
 ) -> list[Description]:
     """One an activation, number of modules and seed."""
-    if profile not in PROFILES:
-        raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
-    filters, settings = PROFILES[profile]
+    filters, settings = chosen(PROFILES, profile)
     found = []
     for name in activations:
         find(name)
@@ -49,5 +46,5 @@ def descriptions(
                 network="cnn",
                 settings=settings,
             )
-            found += [replace(one, seed=seed) for seed in range(seeds)]
+            found += with_seeds(one, seeds)
     return found

@@ -1,8 +1,9 @@
 """One run, described: which data, which network, which seed."""
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import nn
@@ -13,6 +14,8 @@ from kafnets.data.splits import Splits
 from kafnets.networks import cnn
 from kafnets.train.predictor import Architecture
 from kafnets.train.settings import Settings
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
@@ -102,3 +105,15 @@ class Description:
                 if hasattr(module, "facts"):
                     module.requires_grad_(False)
         return network
+
+
+def chosen(profiles: Mapping[str, P], name: str) -> P:
+    """The profile of that name."""
+    if name not in profiles:
+        raise ValueError(f"profile must be one of {', '.join(profiles)}, got {name!r}")
+    return profiles[name]
+
+
+def with_seeds(one: Description, seeds: int) -> list[Description]:
+    """The same run with seeds from 0."""
+    return [replace(one, seed=seed) for seed in range(seeds)]

@@ -1,10 +1,9 @@
 """Sensorless: 100 neurons a layer, one to three layers, l2 1e-4."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from kafnets.experiments.description import Description
+from kafnets.experiments.description import Description, chosen, with_seeds
 from kafnets.registry import find
 from kafnets.train.settings import Settings
 
@@ -32,9 +31,7 @@ def descriptions(
     seeds: int = 5,
 ) -> list[Description]:
     """One a label, depth and seed. An activation is a registered name or one of the controls."""
-    if profile not in PROFILES:
-        raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
-    data, settings = PROFILES[profile]
+    data, settings = chosen(PROFILES, profile)
     found = []
     for label in activations:
         activation, options, frozen = CONTROLS.get(label, (label, {}, False))
@@ -52,5 +49,5 @@ def descriptions(
                 frozen=frozen,
                 settings=settings,
             )
-            found += [replace(one, seed=seed) for seed in range(seeds)]
+            found += with_seeds(one, seeds)
     return found

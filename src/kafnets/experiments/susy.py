@@ -1,9 +1,8 @@
 """SUSY: five layers of 300 for fixed and parametric activations, one and two for the others. Table 2."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from kafnets.experiments.description import Description
+from kafnets.experiments.description import Description, chosen, with_seeds
 from kafnets.registry import facts_of
 from kafnets.train.settings import Settings
 
@@ -28,9 +27,7 @@ def descriptions(
     seeds: int = 5,
 ) -> list[Description]:
     """One an activation, depth and seed; the paper's depths if none are given."""
-    if profile not in PROFILES:
-        raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
-    data, settings = PROFILES[profile]
+    data, settings = chosen(PROFILES, profile)
     found = []
     for name in activations:
         deep = facts_of(name).family in DEEP
@@ -46,5 +43,5 @@ def descriptions(
                 dropout=(0.0, 0.0, 0.0, 0.5, 0.5) if depth == 5 else (),
                 settings=settings,
             )
-            found += [replace(one, seed=seed) for seed in range(seeds)]
+            found += with_seeds(one, seeds)
     return found
