@@ -53,14 +53,38 @@ def mlp(
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
     linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
+    layers, width = hidden_layers(inputs, widths, activation, linear, surroundings, options, dropout=dropout)
+    return nn.Sequential(*layers, linear(width, outputs))
+
+
+def hidden_layers(
+    inputs: int,
+    widths: Sequence[int],
+    activation: Activation,
+    linear: Callable[[int, int], nn.Module],
+    surroundings: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    dropout: float | Sequence[float] = 0.0,
+) -> tuple[list[nn.Module], int]:
+    """All but the last linear map of a fully connected network, and the width that comes out.
+
+    Args:
+        inputs: the number of features.
+        widths: as ``hidden`` of :func:`mlp`.
+        activation: as for :func:`mlp`.
+        linear: makes a linear map from the numbers of its inputs and outputs.
+        surroundings: options that are for activations that take them: ``dim``, ``device`` and their like.
+        options: for the activation.
+        dropout: as for :func:`mlp`.
+    """
     layers: list[nn.Module] = []
     width = inputs
     for number, share in zip(widths, _shares(dropout, len(widths), "hidden layers"), strict=True):
         check_whole("hidden", number)
         block, width = _nonlinear(activation, width, number, linear, surroundings, options)
         layers += [*block, *_dropout(activation, share)]
-    layers.append(linear(width, outputs))
-    return nn.Sequential(*layers)
+    return layers, width
 
 
 def cnn(

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from kafnets.experiments.description import Description
 from kafnets.experiments.published import Published
+from kafnets.experiments.runner import Runnable
 from kafnets.experiments.summary import Cell, complete
 from kafnets.experiments.sweep import Told, Watched
 from kafnets.registry import facts_of, options_of
@@ -22,10 +22,10 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("starting", total=total)
 
-        def told(description: Description, outcome: str) -> None:
+        def told(description: Runnable, outcome: str) -> None:
             progress.update(bar, advance=1, description=f"{_called(description)}: {outcome}")
 
-        def watched(description: Description, row: dict[str, Any]) -> None:
+        def watched(description: Runnable, row: dict[str, Any]) -> None:
             score = next(value for name, value in reversed(row.items()) if name.startswith("validation_"))
             text = f"{_called(description)}: epoch {row['epoch']}, validation {score:.4f}"
             progress.update(bar, description=text)
@@ -33,7 +33,7 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
         yield told, watched
 
 
-def _called(description: Description) -> str:
+def _called(description: Runnable) -> str:
     layers = len(description.hidden)
     return f"{description.label}, {layers} layer{'s' if layers > 1 else ''}, seed {description.seed}"
 

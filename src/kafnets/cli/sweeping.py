@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kafnets.cli.listing import run_progress
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.experiments.description import Description
+from kafnets.experiments.runner import Runnable
 
 
 class EngineName(StrEnum):
@@ -20,7 +20,7 @@ class EngineName(StrEnum):
 
 
 def run_all(
-    descriptions: Sequence[Description],
+    descriptions: Sequence[Runnable],
     output: Path,
     console: Console,
     *,

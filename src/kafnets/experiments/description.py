@@ -11,8 +11,12 @@ from torch import nn
 from kafnets import data
 from kafnets.data import tables
 from kafnets.data.splits import Splits
+from kafnets.experiments import supervised
 from kafnets.networks import cnn
+from kafnets.train.loop import Progress
 from kafnets.train.predictor import Architecture
+from kafnets.train.processes import Processes, processes_for
+from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
 P = TypeVar("P")
@@ -105,6 +109,16 @@ class Description:
                 if hasattr(module, "facts"):
                     module.requires_grad_(False)
         return network
+
+    def processes(self) -> Processes:
+        """Those that share the run."""
+        return processes_for(self.settings)
+
+    def train(
+        self, folder: RunFolder, processes: Processes, progress: Progress | None, tensorboard: bool
+    ) -> None:
+        """Carry it out."""
+        supervised.train(self, folder, processes, progress, tensorboard)
 
 
 def chosen(profiles: Mapping[str, P], name: str) -> P:

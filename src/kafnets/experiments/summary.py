@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kafnets.data import FIXED_TESTS
-from kafnets.experiments.description import Description
+from kafnets.experiments.runner import Runnable
 from kafnets.experiments.statistics import PairedTest, paired_test
 from kafnets.train.metrics import MAIN
 from kafnets.train.runs import RunFolder
@@ -59,9 +59,9 @@ def complete(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if len(cell.test) == most]
 
 
-def cells(descriptions: Sequence[Description], output: Path) -> list[Cell]:
+def cells(descriptions: Sequence[Runnable], output: Path) -> list[Cell]:
     """In the order of the descriptions, leaving out what has no finished run."""
-    groups: dict[tuple[str, int], list[Description]] = {}
+    groups: dict[tuple[str, int], list[Runnable]] = {}
     for each in descriptions:
         groups.setdefault((each.label, len(each.hidden)), []).append(each)
     found = []
@@ -73,7 +73,7 @@ def cells(descriptions: Sequence[Description], output: Path) -> list[Cell]:
     return found
 
 
-def _cell(label: str, layers: int, members: list[Description], reports: dict[int, dict[str, Any]]) -> Cell:
+def _cell(label: str, layers: int, members: list[Runnable], reports: dict[int, dict[str, Any]]) -> Cell:
     one = next(iter(reports.values()))
     metric = MAIN[one["data"]["task"]]
     train, _, test = one["rows"]

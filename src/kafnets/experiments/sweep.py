@@ -12,20 +12,19 @@ from typing import Any, Literal
 import torch
 
 from kafnets.data.download import SETTING
-from kafnets.experiments.description import Description
-from kafnets.experiments.runner import Outcome, execute
+from kafnets.experiments.runner import Outcome, Runnable, execute
 from kafnets.registry import load_plugins
 
 Engine = Literal["local", "ray"]
-Told = Callable[[Description, Outcome], None]
-Watched = Callable[[Description, dict[str, Any]], None]
+Told = Callable[[Runnable, Outcome], None]
+Watched = Callable[[Runnable, dict[str, Any]], None]
 
 LOOK = 0.3
 """Seconds between two looks at what the workers have to tell."""
 
 
 def execute_all(
-    descriptions: Sequence[Description],
+    descriptions: Sequence[Runnable],
     output: Path,
     *,
     jobs: int = 1,
@@ -58,15 +57,15 @@ def execute_all(
             told(description, outcome)
 
 
-Events = Iterator[tuple[Description, Outcome]]
+Events = Iterator[tuple[Runnable, Outcome]]
 
 
 def _in_turn(
-    descriptions: Sequence[Description], output: Path, tensorboard: bool, watched: Watched | None
+    descriptions: Sequence[Runnable], output: Path, tensorboard: bool, watched: Watched | None
 ) -> Events:
     for description in descriptions:
 
-        def progress(row: dict[str, Any], description: Description = description) -> None:
+        def progress(row: dict[str, Any], description: Runnable = description) -> None:
             if watched is not None:
                 watched(description, row)
 
@@ -74,7 +73,7 @@ def _in_turn(
 
 
 def _side_by_side(
-    descriptions: Sequence[Description], output: Path, tensorboard: bool, jobs: int, watched: Watched | None
+    descriptions: Sequence[Runnable], output: Path, tensorboard: bool, jobs: int, watched: Watched | None
 ) -> Events:
     threads = max(1, (os.cpu_count() or 1) // jobs)
     # Fresh processes: a fork of one with threads may hang.
@@ -106,7 +105,7 @@ def _side_by_side(
 
 def _pass_on(
     epochs: "Queue[tuple[int, dict[str, Any]]]",
-    descriptions: Sequence[Description],
+    descriptions: Sequence[Runnable],
     watched: Watched | None,
 ) -> None:
     while True:
@@ -130,7 +129,7 @@ def _begin(threads: int, epochs: "Queue[tuple[int, dict[str, Any]]]") -> None:
     torch.set_num_threads(threads)
 
 
-def _work(number: int, description: Description, output: Path, tensorboard: bool) -> Outcome:
+def _work(number: int, description: Runnable, output: Path, tensorboard: bool) -> Outcome:
     return execute(
         description,
         output,
@@ -139,7 +138,7 @@ def _work(number: int, description: Description, output: Path, tensorboard: bool
     )
 
 
-def _on_ray(descriptions: Sequence[Description], output: Path, tensorboard: bool) -> Events:
+def _on_ray(descriptions: Sequence[Runnable], output: Path, tensorboard: bool) -> Events:
     import ray
 
     begun_here = not ray.is_initialized()
@@ -159,7 +158,7 @@ def _on_ray(descriptions: Sequence[Description], output: Path, tensorboard: bool
             ray.shutdown()
 
 
-def _work_on_ray(description: Description, output: Path, tensorboard: bool) -> Outcome:
+def _work_on_ray(description: Runnable, output: Path, tensorboard: bool) -> Outcome:
     load_plugins()
     torch.set_num_threads(1)
     return execute(description, output, tensorboard=tensorboard)

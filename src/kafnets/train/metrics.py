@@ -6,8 +6,8 @@ from torch.nn import functional
 
 from kafnets.data.splits import Task
 
-MAIN = {"binary": "auc", "multiclass": "accuracy", "regression": "r2"}
-"""What decides when to stop and which activation is best; larger is better for all three."""
+MAIN = {"binary": "auc", "multiclass": "accuracy", "regression": "r2", "control": "reward"}
+"""What decides when to stop and which activation is best; larger is better for all of them."""
 
 
 def loss(task: Task, outputs: Tensor, target: Tensor) -> Tensor:

@@ -99,7 +99,7 @@ class RunFolder:
     def finish(
         self,
         report: dict[str, Any],
-        weights: dict[str, torch.Tensor],
+        weights: dict[str, Any],
         shapes: Mapping[str, NDArray[np.generic]],
     ) -> None:
         """Write the results and, when they are all there, the marker; then the checkpoint has had its day."""
@@ -121,15 +121,15 @@ class RunFolder:
             raise FileNotFoundError(f"{self.path} has no {REPORT}: the run is not finished")
         return found
 
-    def weights(self) -> dict[str, torch.Tensor]:
-        """Of a finished run: the best ones."""
+    def weights(self) -> dict[str, Any]:
+        """Of a finished run: the best ones. Tensors by name; of a policy, with what it normalises by."""
         marker = self._json(DONE)
         if marker is None or _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
             raise ValueError(
                 f"{self.path / MODEL} is not there, or not what was written: delete {self.path / DONE} and "
                 "run again"
             )
-        state: dict[str, torch.Tensor] = torch.load(self.path / MODEL, weights_only=True)
+        state: dict[str, Any] = torch.load(self.path / MODEL, weights_only=True)
         return state
 
     def _json(self, name: str) -> dict[str, Any] | None:
