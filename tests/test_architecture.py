@@ -21,6 +21,7 @@ ROOMS = [
     "timing",
     "data",
     "train",
+    "rl",
     "sklearn",
     "words",
     "plot",

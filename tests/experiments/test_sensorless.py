@@ -144,7 +144,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = CliRunner().invoke(app, command, env={"COLUMNS": "140"})
     assert again.exit_code == 0
     for wrong, message in (
-        (["reproduce", "nonsense"], "no experiment is called 'nonsense'"),
+        (["reproduce", "nonsense"], "No such command 'nonsense'"),
         (["reproduce", "sensorless", "--profile", "slow"], "profile must be one of quick, got 'slow'"),
         (
             ["reproduce", "sensorless", "--profile", "quick", "--activations", "kav"],

@@ -23,8 +23,10 @@ def write_run(
     data: str = "rows",
     surfaces: bool = False,
     finished: bool = True,
+    control: bool = False,
 ) -> Path:
-    """One run, with smooth made-up shapes."""
+    """One run, with smooth made-up shapes; of a policy if ``control``, and then the score is a reward."""
+    metric = "reward" if control else "accuracy"
     generator = np.random.default_rng([seed, len(label), neurons])
     name = "".join(character if character.isalnum() else "_" for character in label)
     folder = RunFolder(
@@ -51,14 +53,14 @@ def write_run(
             "name": data,
             "sha256": "0" * 64,
             "notes": [],
-            "task": "multiclass",
+            "task": "control" if control else "multiclass",
             "classes": ["a", "b", "c"],
         },
-        "rows": [700, 150, 150],
+        "rows": [2048 * epochs, 0, 0] if control else [700, 150, 150],
         "parameters": 1000 + len(label),
         "trained_parameters": 1000 + 100 * len(label),
-        "test": {"loss": 0.1, "accuracy": score},
-        "validation": {"loss": 0.1, "accuracy": score - 0.01},
+        "test": {"loss": 0.1, metric: score, **({"area": score / 2} if control else {})},
+        "validation": {"loss": 0.1, metric: score - 0.01},
         "best_epoch": epochs,
         "seconds_of_training": 2.0 + len(label),
         "epochs": [
@@ -66,7 +68,7 @@ def write_run(
                 "epoch": e + 1,
                 "train_loss": 1 / (e + 1),
                 "validation_loss": 0.5,
-                "validation_accuracy": score - 0.2 / (e + 1),
+                f"validation_{metric}": score - 0.2 / (e + 1),
             }
             for e in range(epochs)
         ],

@@ -182,6 +182,25 @@ def test_text_from_data_is_text(tab: Tab) -> None:
 
 
 @needs_browser
+def test_policies_are_ranked_by_reward_and_by_area(browser: Any, tmp_path: Path) -> None:
+    for seed in range(3):
+        write_run(tmp_path, "tanh", seed, 90.0 + seed, control=True, data="Swimmer-v5")
+        write_run(tmp_path, "kaf", seed, 120.0 + 2 * seed, control=True, data="Swimmer-v5")
+    write(tmp_path, tmp_path / "report.html")
+    opened = Tab(browser, tmp_path / "report.html", viewport={"width": 1200, "height": 900})
+    assert opened.column(3) == ["122.0 ± 2.0", "91.0 ± 1.0"]
+    headings = opened.tab.locator("#table th").all_inner_texts()
+    assert headings[2].startswith("test reward")
+    assert headings[6:8] == ["test area", "p of the area"]
+    assert headings[-1] == "seconds an iteration"
+    assert opened.column(7) == ["61.0 ± 1.0", "45.5 ± 0.5"]
+    assert opened.column(6)[0] == opened.column(8)[0] == "\u2013"
+    assert float(opened.column(8)[1]) < 0.05
+    assert "by iteration" in (opened.tab.locator("#curves").get_attribute("aria-label") or "")
+    assert opened.complaints == []
+
+
+@needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
 def test_it_is_accessible_and_fits(browser: Any, page: Path, scheme: str, width: int) -> None:

@@ -7,6 +7,7 @@ try:
 
     from kafnets.cli.activations import list_activations
     from kafnets.cli.bench import bench
+    from kafnets.cli.clip import clip
     from kafnets.cli.compare import compare
     from kafnets.cli.datasets import data_commands
     from kafnets.cli.figures import figures
@@ -17,9 +18,10 @@ except ImportError as error:  # pragma: no cover
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Learned activation functions.")
 app.command()(compare)
-app.command()(reproduce)
+app.add_typer(reproduce, name="reproduce")
 app.command()(report)
 app.command()(figures)
+app.command()(clip)
 app.add_typer(data_commands, name="data")
 app.command("list")(list_activations)
 app.command()(bench)

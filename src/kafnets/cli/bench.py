@@ -18,6 +18,7 @@ class What(StrEnum):
     rivals = "rivals"
     training = "training"
     reading = "reading"
+    acting = "acting"
 
 
 def bench(
@@ -25,7 +26,8 @@ def bench(
         What,
         typer.Argument(
             help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
-            "training: the loop beside a bare one. reading: memory for all of SUSY."
+            "training: the loop beside a bare one. reading: memory for all of SUSY. acting: policies on "
+            "MuJoCo."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
@@ -37,13 +39,14 @@ def bench(
 
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
-    from kafnets.benchmark import kernels, reading, report, rivals, training
+    from kafnets.benchmark import acting, kernels, reading, report, rivals, training
 
     measured = {
         What.kernels: kernels,
         What.rivals: rivals,
         What.training: training,
         What.reading: reading,
+        What.acting: acting,
     }[what]
     console = Console()
     output.mkdir(parents=True, exist_ok=True)

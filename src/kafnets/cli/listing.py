@@ -27,7 +27,12 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
 
         def watched(description: Runnable, row: dict[str, Any]) -> None:
             score = next(value for name, value in reversed(row.items()) if name.startswith("validation_"))
-            text = f"{_called(description)}: epoch {row['epoch']}, validation {score:.4f}"
+            how_far = (
+                f"{row['steps']:,} steps, reward {score:.1f}"
+                if "steps" in row
+                else (f"epoch {row['epoch']}, validation {score:.4f}")
+            )
+            text = f"{_called(description)}: {how_far}"
             progress.update(bar, description=text)
 
         yield told, watched
@@ -122,6 +127,48 @@ def result_table(
             "-" if paper is None else f"{cell.mean - paper.mean:+.4f}",
         )
     return table
+
+
+def reward_tables(final: list[Cell], areas: list[Cell], steps: int) -> Iterator[Table]:
+    """One an environment, best first; p-values are against its first activation."""
+    area_of = {(cell.data, cell.label): cell for cell in areas}
+    for environment in dict.fromkeys(cell.data for cell in final):
+        own = [cell for cell in final if cell.data == environment]
+        base = own[0]
+        table = Table(
+            "activation",
+            "final reward",
+            "p",
+            "area",
+            "p",
+            "seeds",
+            "parameters",
+            title=f"{environment}, {steps:,} steps of PPO",
+            caption="Final: mean of the episodes in the last tenth. Area: mean of the curve over all steps. "
+            f"p: paired t-test over seeds against {base.label}"
+            + (", times the number of rivals." if len(own) > 2 else "."),
+        )
+        for cell in _best_first(own):
+            area = area_of[cell.data, cell.label]
+            table.add_row(
+                cell.label,
+                _reward(cell),
+                _p_value(cell, base, len(own) - 1),
+                _reward(area),
+                _p_value(area, area_of[base.data, base.label], len(own) - 1),
+                str(len(cell.test)) + (f" of {cell.wanted}" if len(cell.test) < cell.wanted else ""),
+                f"{cell.parameters:,}",
+            )
+        yield table
+
+
+def _reward(cell: Cell) -> str:
+    return f"{cell.mean:,.1f} ± {cell.deviation:,.1f}" if len(cell.test) > 1 else f"{cell.mean:,.1f}"
+
+
+def _p_value(cell: Cell, base: Cell, rivals: int) -> str:
+    tested = None if cell is base else cell.against(base)
+    return "-" if tested is None else f"{tested.corrected(rivals).p_value:.2g}"
 
 
 def activation_table(names: list[str], width: int) -> Table:

@@ -6,7 +6,16 @@ from typing import NoReturn
 
 import typer
 
-EXTRAS = {"plotly": "report", "ray": "ray", "tensorboard": "tensorboard", "lightning_fabric": "fabric"}
+EXTRAS = {
+    "gymnasium": "rl",
+    "lightning_fabric": "fabric",
+    "mujoco": "rl",
+    "PIL": "rl",
+    "plotly": "report",
+    "ray": "ray",
+    "stable_baselines3": "rl",
+    "tensorboard": "tensorboard",
+}
 """By module: the extra that brings it, where it is not "experiments"."""
 
 

@@ -1,49 +1,109 @@
 """``kafnets reproduce``."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kafnets.cli.listing import result_table
+from kafnets.cli.listing import result_table, reward_tables
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
+reproduce = typer.Typer(
+    no_args_is_help=True,
+    help="Run one of the paper's experiments again, beside its published numbers.\n\nFinished runs are kept: "
+    "interrupt it whenever you like, and the same command goes on where it was.",
+)
 
-def reproduce(
-    experiment: Annotated[str, typer.Argument(help="sensorless, susy or cifar10.")],
-    profile: Annotated[
-        str, typer.Option(help="paper, or a smaller setting: quick; sample (susy); small (cifar10).")
-    ] = "paper",
-    activations: Annotated[str, typer.Option(help="Names, with commas between them.")] = "",
-    layers: Annotated[str, typer.Option(help="Numbers of hidden layers or modules, with commas.")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 5,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
-    output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("results"),
-    engine: Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")] = EngineName.local,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")] = False,
+Activations = Annotated[str, typer.Option(help="Names, with commas between them; the paper's by default.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]
+Output = Annotated[Path, typer.Option(help="Folder for the run folders.")]
+Engine = Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")]
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")]
+
+
+def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]:
+    def command(
+        profile: Annotated[str, typer.Option(help=f"One of {', '.join(profiles)}.")] = "paper",
+        activations: Activations = "",
+        layers: Annotated[str, typer.Option(help="Numbers of hidden layers or modules, with commas.")] = "",
+        seeds: Seeds = 5,
+        jobs: Jobs = 1,
+        output: Output = Path("results"),
+        engine: Engine = EngineName.local,
+        tensorboard: TensorBoard = False,
+    ) -> None:
+        from kafnets.experiments import summary
+        from kafnets.experiments.papers import EXPERIMENTS
+
+        paper = EXPERIMENTS[experiment]
+        with refusing():
+            chosen = paper.descriptions(
+                profile,
+                words(activations) or paper.activations,
+                whole_numbers("--layers", layers) if layers else (),
+                seeds,
+            )
+        console = console_of_this_process()
+        run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
+        found = summary.cells(chosen, output)
+        console.print(result_table(found, paper.published, experiment, profile))
+
+    return command
+
+
+reproduce.command(
+    "sensorless",
+    help="Which activation learns a table of sensors best, with 100 neurons a layer.\n\nExample: kafnets "
+    "reproduce sensorless --profile quick --activations tanh,kaf --seeds 2\n\n'kaf from tanh' and 'kaf "
+    "frozen' are names too.",
+)(_supervised("sensorless", ("paper", "quick")))
+reproduce.command(
+    "susy",
+    help="A large table of particle collisions, one to five layers of 300.\n\nExample: kafnets reproduce "
+    "susy --profile sample",
+)(_supervised("susy", ("paper", "sample", "quick")))
+reproduce.command(
+    "cifar10",
+    help="Small photographs, two to five convolutional modules.\n\nExample: kafnets reproduce cifar10 "
+    "--profile small --layers 2,3",
+)(_supervised("cifar10", ("paper", "small", "quick")))
+
+
+@reproduce.command("rl")
+def reinforcement_learning(
+    envs: Annotated[
+        str,
+        typer.Option(
+            help="swimmer, humanoidstandup, inverted_pendulum, or Gymnasium's name of another MuJoCo "
+            "environment, with commas; the paper's three by default."
+        ),
+    ] = "",
+    activations: Activations = "",
+    steps: Annotated[int, typer.Option(min=1, help="In the environment, for each run.")] = 1_000_000,
+    seeds: Seeds = 5,
+    jobs: Jobs = 1,
+    output: Output = Path("results"),
+    engine: Engine = EngineName.local,
+    tensorboard: TensorBoard = False,
 ) -> None:
-    """Run one of the paper's experiments again, beside its published numbers.
+    """Policies that learn to move on MuJoCo, by PPO, with two hidden layers of 64.
 
-    Example: kafnets reproduce sensorless --profile quick --activations tanh,kaf --seeds 2
-
-    Finished runs are kept: interrupt it whenever you like, and the same command goes on where it was. "kaf
-    from tanh" and "kaf frozen" are names too, for sensorless.
+    Example: kafnets reproduce rl --envs inverted_pendulum --steps 50000 --seeds 2 --jobs 2
     """
-    from kafnets.experiments import summary
-    from kafnets.experiments.papers import EXPERIMENTS
+    from kafnets.experiments import rl, summary
+    from kafnets.train.processes import total_processes
 
-    if experiment not in EXPERIMENTS:
-        refuse(f"no experiment is called {experiment!r}: there are {', '.join(EXPERIMENTS)}")
-    paper = EXPERIMENTS[experiment]
+    if total_processes() > 1:
+        refuse("policies are small and learn in one process: give --jobs instead of torchrun")
     with refusing():
-        chosen = paper.descriptions(
-            profile,
-            words(activations) or paper.activations,
-            whole_numbers("--layers", layers) if layers else (),
-            seeds,
+        chosen = rl.descriptions(
+            words(envs) or rl.ENVIRONMENTS, words(activations) or rl.ACTIVATIONS, steps, seeds
         )
     console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
-    found = summary.cells(chosen, output)
-    console.print(result_table(found, paper.published, experiment, profile))
+    final, areas = (summary.cells(chosen, output, metric) for metric in ("reward", "area"))
+    for table in reward_tables(final, areas, steps):
+        console.print(table)

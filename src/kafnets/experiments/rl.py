@@ -4,6 +4,7 @@ The paper does not say how long it trained, nor whether the value network keeps 
 1,000,000 steps, as in the PPO paper, and both networks of an agent have the same activation.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,7 +20,7 @@ from kafnets.registry import find
 from kafnets.train.film import Film
 from kafnets.train.loop import Progress
 from kafnets.train.processes import OneProcess, Processes
-from kafnets.train.runs import RunFolder
+from kafnets.train.runs import CONFIG, RunFolder
 from kafnets.train.tensorboard import listening
 
 ACTIVATIONS = ("tanh", "kaf")
@@ -68,9 +69,9 @@ class PolicyDescription:
     @property
     def data(self) -> str:
         """Gymnasium's name."""
-        from kafnets.rl.environments import ENVIRONMENTS
+        from kafnets.rl.environments import gymnasium_name
 
-        return ENVIRONMENTS.get(self.environment, self.environment)
+        return gymnasium_name(self.environment)
 
     @property
     def folder(self) -> Path:
@@ -186,8 +187,12 @@ def descriptions(
     seeds: int = 5,
 ) -> list[PolicyDescription]:
     """One an environment, activation and seed; seed by seed, so that early results can be compared."""
+    from kafnets.rl.environments import gymnasium_name
+
     for name in activations:
         find(name)
+    for environment in environments:
+        gymnasium_name(environment)
     return [
         PolicyDescription(name, environment, name, seed, steps)
         for seed in range(seeds)
@@ -207,6 +212,28 @@ def steps_of(profile: str) -> int | None:
         return STEPS
     number = profile.removesuffix("-steps")
     return int(number) if number.isdigit() and number != profile else None
+
+
+def longest(results: Path, environment: str) -> dict[str, list[list[dict[str, Any]]]]:
+    """Of the longest finished runs in an environment, the iterations of each, by label; empty without any."""
+    profiles = {
+        steps: path for path in (results / "rl").glob("*") if (steps := steps_of(path.name)) is not None
+    }
+    for _, path in sorted(profiles.items(), reverse=True):
+        found: dict[str, list[list[dict[str, Any]]]] = {}
+        for config in sorted((path / environment).glob(f"*/seed-*/{CONFIG}")):
+            folder = RunFolder(config.parent)
+            if folder.done:
+                label = json.loads(config.read_text())["label"]
+                found.setdefault(label, []).append(folder.report()["epochs"])
+        if found:
+            return dict(sorted(found.items(), key=lambda item: _place(item[0])))
+    return {}
+
+
+def _place(label: str) -> tuple[int, str]:
+    """The paper's activations first."""
+    return ACTIVATIONS.index(label) if label in ACTIVATIONS else len(ACTIVATIONS), label
 
 
 def _provenance() -> dict[str, Any]:

@@ -59,31 +59,37 @@ def complete(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if len(cell.test) == most]
 
 
-def cells(descriptions: Sequence[Runnable], output: Path) -> list[Cell]:
-    """In the order of the descriptions, leaving out what has no finished run."""
-    groups: dict[tuple[str, int], list[Runnable]] = {}
+def cells(descriptions: Sequence[Runnable], output: Path, metric: str | None = None) -> list[Cell]:
+    """In the order of the descriptions, leaving out what has no finished run.
+
+    Args:
+        descriptions: of the runs.
+        output: the folder of results.
+        metric: which score; the main one of the task if None.
+    """
+    groups: dict[tuple[str, str, int], list[Runnable]] = {}
     for each in descriptions:
-        groups.setdefault((each.label, len(each.hidden)), []).append(each)
+        groups.setdefault((each.data, each.label, len(each.hidden)), []).append(each)
     found = []
-    for (label, layers), members in groups.items():
+    for members in groups.values():
         folders = {each.seed: RunFolder(output / each.folder) for each in members}
         reports = {seed: folder.report() for seed, folder in folders.items() if folder.done}
         if reports:
-            found.append(_cell(label, layers, members, reports))
+            found.append(_cell(members, reports, metric))
     return found
 
 
-def _cell(label: str, layers: int, members: list[Runnable], reports: dict[int, dict[str, Any]]) -> Cell:
+def _cell(members: list[Runnable], reports: dict[int, dict[str, Any]], metric: str | None) -> Cell:
     one = next(iter(reports.values()))
-    metric = MAIN[one["data"]["task"]]
+    metric = metric or MAIN[one["data"]["task"]]
     train, _, test = one["rows"]
     return Cell(
-        label,
-        layers,
+        members[0].label,
+        len(members[0].hidden),
         one["data"]["name"],
         metric,
         {seed: report["test"][metric] for seed, report in reports.items()},
-        {seed: report["validation"][metric] for seed, report in reports.items()},
+        {seed: report["validation"].get(metric, float("nan")) for seed, report in reports.items()},
         len(members),
         one["trained_parameters"],
         0.0 if members[0].data in FIXED_TESTS else test / train,

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kafnets.experiments import cifar10 as cifar10_experiment
-from kafnets.experiments import sensorless
+from kafnets.experiments import rl, sensorless
 from kafnets.experiments.summary import cells
-from kafnets.plot import stored_shapes, style
+from kafnets.plot import stored_shapes, style, training_curves
 from kafnets.train.runs import SHAPES, RunFolder
 
 
@@ -63,8 +63,23 @@ def cifar10(results: Path) -> Figure:
 
 
 def reinforcement_learning(results: Path) -> Figure:
-    """Rewards by iteration."""
-    raise Missing("no stored results yet: the reinforcement-learning experiment is not part of this release")
+    """Rewards by step: of each environment, the longest stored runs."""
+    found = {environment: rl.longest(results, environment) for environment in rl.ENVIRONMENTS}
+    if not any(found.values()):
+        raise Missing("no stored results yet: kafnets reproduce rl --steps 300000 --seeds 3")
+    figure, panels = style.grid(len(found), 3, width=3.0, height=2.7)
+    for panel, (environment, curves) in zip(panels, found.items(), strict=True):
+        if curves:
+            training_curves(curves, "validation_reward", by="steps", axes=[panel])
+            panel.set_ylabel("mean reward of 100 episodes", fontsize=8)
+            panel.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
+            panel.xaxis.offsetText.set_fontsize(7)
+            environment += f", {len(next(iter(curves.values())))} seeds"
+        else:
+            panel.text(0.5, 0.5, "no stored result", ha="center", fontsize=8)
+            panel.set_axis_off()
+        panel.set_title(environment, fontsize=9)
+    return figure
 
 
 def _sensorless_shapes(results: Path, label: str) -> dict[str, np.ndarray]:

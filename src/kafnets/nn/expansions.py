@@ -81,6 +81,12 @@ class _Expansion(Activation):
         """D, the number of dictionary elements (along each axis)."""
         return len(self._exact_dictionary)
 
+    def _tensors(self) -> tuple[Tensor, Tensor]:
+        """Coefficients and dictionary. Asking a module for its attributes shows where a policy acts."""
+        alpha, dictionary = self._parameters.get("alpha"), self._buffers.get("dictionary")
+        # Under a parametrisation they are somewhere else.
+        return self.alpha if alpha is None else alpha, self.dictionary if dictionary is None else dictionary
+
     @property
     def gamma(self) -> Gamma:
         """The bandwidth: a number if fixed, a tensor if learned, None for kernels without one."""
@@ -227,8 +233,7 @@ class KAF(_Expansion):
         self._check_input(input)
         return ops.kaf(
             input,
-            self.alpha,
-            self.dictionary,
+            *self._tensors(),
             kernel=self.kernel,
             gamma=self.gamma,
             dim=self.dim,
@@ -315,8 +320,7 @@ class KAF2D(_Expansion):
         self._check_input(input)
         return ops.kaf2d(
             input,
-            self.alpha,
-            self.dictionary,
+            *self._tensors(),
             kernel=self.kernel,
             gamma=self.gamma,
             dim=self.dim,

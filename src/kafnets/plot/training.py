@@ -13,7 +13,7 @@ Epochs = Sequence[Mapping[str, Any]]
 
 
 def training_curves(
-    runs: Mapping[str, Sequence[Epochs]], metric: str | None = None, *, axes: Any = None
+    runs: Mapping[str, Sequence[Epochs]], metric: str | None = None, *, by: str = "epoch", axes: Any = None
 ) -> Figure:
     """Draw a metric by epoch: the mean over runs as a line, one deviation as a band.
 
@@ -23,6 +23,7 @@ def training_curves(
         runs: by label, the epochs of each run: ``Training.epochs``, an estimator's ``history_``, or
             ``report["epochs"]`` of a run folder.
         metric: a column of the epochs; the last one if None.
+        by: the column along the axis: "epoch", or "steps" of a policy.
         axes: draw into these, in place of a new figure.
     """
     if not runs or not all(runs.values()):
@@ -34,15 +35,16 @@ def training_curves(
         figure = style.figure_of([place])
     one = next(iter(runs.values()))[0][0]
     chosen = list(one)[-1] if metric is None else metric
-    if chosen not in one:
-        raise ValueError(f"metric must be one of {', '.join(one)}, got {metric!r}")
+    for name, column in (("metric", chosen), ("by", by)):
+        if column not in one:
+            raise ValueError(f"{name} must be one of {', '.join(one)}, got {column!r}")
     for number, (label, members) in enumerate(runs.items()):
         look = style.SERIES[number % len(style.SERIES)]
         mean, deviation = band([[float(row[chosen]) for row in epochs] for epochs in members])
-        places = np.arange(1, len(mean) + 1)
+        places = np.array([row[by] for row in max(members, key=len)])
         place.plot(places, mean, **look, linewidth=1.5, label=label)
         place.fill_between(places, mean - deviation, mean + deviation, color=look["color"], alpha=0.15, lw=0)
-    place.set_xlabel("epoch", fontsize=8)
+    place.set_xlabel(by, fontsize=8)
     place.set_ylabel(chosen.replace("_", " "), fontsize=8)
     place.legend(fontsize=7, frameon=False)
     style.plain(place)

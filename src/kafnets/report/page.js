@@ -45,20 +45,27 @@ function draw(id, traces, more, description) {
 
 /* The ranked table. */
 
-const COLUMNS = [
+const score = ({ mean, deviation }) =>
+  number(mean, comparison().digits) + (deviation === null ? "" : ` ± ${number(deviation, comparison().digits)}`);
+
+const COLUMNS = () => [
   ["place", "", (row, at) => String(at + 1), (row) => -row.mean],
   ["label", "activation", (row) => row.label, (row) => row.label],
-  ["mean", "test score", (row) => number(row.mean, 4) + (row.deviation === null ? "" : ` ± ${number(row.deviation, 4)}`), (row) => row.mean],
+  ["mean", "test score", (row) => score(row), (row) => row.mean],
   ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.layers],
   ["seeds", "seeds", (row) => String(row.runs.length), (row) => row.runs.length],
   ["p", "p against the best", (row) => (row.p === null ? "–" : row.p.toPrecision(2)), (row) => row.p ?? 2],
+  ...comparison().also.flatMap((name) => [
+    [name, `test ${name}`, (row) => score(row.also[name]), (row) => row.also[name].mean],
+    [`${name}-p`, `p of the ${name}`, (row) => (row.also[name].p === null ? "–" : row.also[name].p.toPrecision(2)), (row) => row.also[name].p ?? 2],
+  ]),
   ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
-  ["seconds", "seconds an epoch", (row) => number(row.seconds, 2), (row) => row.seconds],
+  ["seconds", `seconds an ${comparison().turn}`, (row) => number(row.seconds, 2), (row) => row.seconds],
 ];
 
 function headings() {
   const line = document.createElement("tr");
-  for (const [key, title] of COLUMNS) {
+  for (const [key, title] of COLUMNS()) {
     const cell = document.createElement("th");
     cell.scope = "col";
     if (title) {
@@ -66,7 +73,7 @@ function headings() {
       button.type = "button";
       button.dataset.column = key;
       button.addEventListener("click", () => {
-        sorted.up = sorted.column === key ? !sorted.up : ["label", "parameters", "seconds", "p", "hidden"].includes(key);
+        sorted.up = sorted.column === key ? !sorted.up : /^(label|parameters|seconds|hidden|p|.*-p)$/.test(key);
         sorted.column = key;
         ranking();
       });
@@ -81,7 +88,7 @@ function headings() {
 function ranking() {
   const focused = document.activeElement?.dataset?.column;
   headings();
-  const value = COLUMNS.find(([key]) => key === sorted.column)[3];
+  const value = COLUMNS().find(([key]) => key === sorted.column)[3];
   const wanted = byId("filter").value.trim().toLowerCase();
   const places = new Map(comparison().rows.map((row, at) => [row, at]));
   const rows = comparison().rows.filter((row) => called(row).toLowerCase().includes(wanted));
@@ -91,7 +98,7 @@ function ranking() {
   });
   byId("table").tBodies[0].replaceChildren(...rows.map((row) => {
     const line = document.createElement("tr");
-    for (const [, , text] of COLUMNS) line.append(make("td", text(row, places.get(row))));
+    for (const [, , text] of COLUMNS()) line.append(make("td", text(row, places.get(row))));
     return line;
   }));
   put(byId("shown"), wanted ? `${rows.length} of ${comparison().rows.length}` : "");
@@ -114,20 +121,22 @@ function curves() {
     traces.push({ ...edge, y: mean.map((value, e) => value - deviation[e]), fill: "tonexty", fillcolor: colour(at) + "26", visible });
     traces.push({ x: epochs, y: mean, name, legendgroup: name, mode: "lines", visible,
       line: { color: colour(at), dash: DASHES[at % DASHES.length], width: 2 },
-      hovertemplate: "%{y:.4f} in epoch %{x}<extra>%{fullData.name}</extra>" });
+      hovertemplate: `%{y:.${comparison().digits}f} in ${comparison().turn} %{x}<extra>%{fullData.name}</extra>` });
   });
-  const what = kind === "curves" ? `validation ${comparison().metric}` : "training loss";
+  const { metric, task, turn } = comparison();
+  const what = kind === "losses" ? "training loss" : task === "control" ? "mean reward of the last 100 episodes" : `validation ${metric}`;
   const narrow = innerWidth < 600;
   draw("curves", traces, {
-    xaxis: { title: { text: "epoch" } }, yaxis: { title: { text: what }, range: late(kind) },
+    xaxis: { title: { text: turn } }, yaxis: { title: { text: what }, range: late(kind) },
     legend: narrow ? { orientation: "h", y: -0.3, yanchor: "top" } : { orientation: "v", x: 1.01, y: 1 },
     height: narrow ? 560 : 460,
   },
-    `Line chart: ${what} by epoch for ${comparison().rows.length} networks. The table above has the final scores.`);
+    `Line chart: ${what} by ${turn} for ${comparison().rows.length} networks. The table above has the final scores.`);
 }
 
 // What the first epochs do would leave a line at the top for all the others: begin where they are behind.
 function late(kind) {
+  if (comparison().task === "control") return undefined; // there, how fast it rises is the point
   const after = comparison().rows.slice(0, 6).flatMap(({ [kind]: { mean } }) => mean.slice(Math.floor(mean.length / 8)));
   if (!after.length) return undefined;
   const [low, high] = [Math.min(...after), Math.max(...after)];
@@ -137,14 +146,14 @@ function late(kind) {
 
 function costs() {
   for (const [id, key, title, log] of [
-    ["by-size", "parameters", "trained parameters", true], ["by-time", "seconds", "seconds an epoch", true],
+    ["by-size", "parameters", "trained parameters", true], ["by-time", "seconds", `seconds an ${comparison().turn}`, true],
   ]) {
     const traces = comparison().rows.map((row, at) => ({
       x: [row[key]], y: [row.mean], error_y: { type: "data", array: [row.deviation ?? 0], thickness: 1.2 },
       name: plainText(called(row)), mode: at < 3 ? "markers+text" : "markers",
       text: [plainText(row.label)], textposition: at % 2 ? "bottom center" : "top center", textfont: { size: 11 }, cliponaxis: false,
       marker: { color: colour(at), symbol: MARKS[at % MARKS.length], size: 10 },
-      hovertemplate: "%{y:.4f}, %{x}<extra>%{fullData.name}</extra>",
+      hovertemplate: `%{y:.${comparison().digits}f}, %{x}<extra>%{fullData.name}</extra>`,
     }));
     draw(id, traces, {
       xaxis: { title: { text: title }, type: log ? "log" : "linear" }, showlegend: false, height: 380,
@@ -315,8 +324,10 @@ function runs() {
     for (const run of row.runs) {
       const made = run.provenance;
       const hardware = made.hardware ? `${made.hardware.processor}, ${made.hardware.cores} cores` : "unknown hardware";
-      box.append(make("p", `Seed ${run.seed}: test ${number(run.score, 4)}, validation ${number(run.validation, 4)}, best of `
-        + `${run.epochs} epochs: ${run.best_epoch}. Commit ${(made.commit ?? "unknown").slice(0, 12)}, ${made.date ?? "no date"}, ${hardware}.`));
+      box.append(make("p", `Seed ${run.seed}: test ${number(run.score, comparison().digits)}, `
+        + (comparison().task === "control" ? `${run.epochs} iterations.`
+          : `validation ${number(run.validation, comparison().digits)}, best of ${run.epochs} epochs: ${run.best_epoch}.`)
+        + ` Commit ${(made.commit ?? "unknown").slice(0, 12)}, ${made.date ?? "no date"}, ${hardware}.`));
       box.append(make("code", run.folder));
     }
     const first = row.runs[0];

@@ -22,6 +22,9 @@ CURVE_POINTS = 51
 DICTIONARY = 3.0
 """Where the dictionary of a KAF ends, unless its options say otherwise."""
 
+ALSO = {"control": ("area",)}
+"""By task: scores that are shown beside the main one."""
+
 LEVELS = 4095
 """Steps between the smallest and the largest value of a piece: finer than anybody sees."""
 
@@ -76,13 +79,31 @@ def payload(found: Collection, title: str) -> tuple[dict[str, Any], str]:
 
 def _comparison(key: tuple[str, str, str], runs: list[Run], packed: Packed) -> dict[str, Any]:
     experiment, profile, data = key
-    metric = MAIN[runs[0].report["data"]["task"]]
+    task = runs[0].report["data"]["task"]
+    metric = MAIN[task]
     settings: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
     for run in runs:
         settings.setdefault(run.setting, []).append(run)
     rows = [_setting(members, metric, packed) for members in settings.values()]
     rows.sort(key=lambda row: -row["mean"])
-    best = rows[0]
+    _test_against_best(rows)
+    also = ALSO.get(task, ())
+    for name in also:
+        _test_against_best([row["also"][name] for row in rows])
+    return {
+        "name": _called(experiment, profile, data, runs[0].config.get("table") or {}),
+        "metric": metric,
+        "also": list(also),
+        "task": task,
+        "turn": "iteration" if task == "control" else "epoch",
+        "digits": 1 if task == "control" else 4,
+        "rows": rows,
+    }
+
+
+def _test_against_best(rows: list[dict[str, Any]]) -> None:
+    """Put into each row a p-value, and the name of its test."""
+    best = max(rows, key=lambda row: row["mean"])
     for row in rows:
         common = sorted(row["scores"].keys() & best["scores"].keys())
         tested = (
@@ -96,12 +117,6 @@ def _comparison(key: tuple[str, str, str], runs: list[Run], packed: Packed) -> d
         )
         row["p"] = None if tested is None else tested.corrected(len(rows) - 1).p_value
         row["test"] = None if tested is None else tested.name
-    return {
-        "name": _called(experiment, profile, data, runs[0].config.get("table") or {}),
-        "metric": metric,
-        "task": runs[0].report["data"]["task"],
-        "rows": rows,
-    }
 
 
 def _called(experiment: str, profile: str, data: str, table: dict[str, Any]) -> str:
@@ -113,26 +128,33 @@ def _called(experiment: str, profile: str, data: str, table: dict[str, Any]) -> 
 
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
     label, hidden = members[0].setting
-    scores = {run.config["seed"]: run.report["test"][metric] for run in members}
-    values = np.array(list(scores.values()), dtype=float)
     report = members[0].report
-    train, _, test = report["rows"]
     return {
         "label": label,
         "hidden": list(hidden),
         "layers": len(hidden),
-        "scores": scores,
-        "mean": float(values.mean()),
-        "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
+        **_scores(members, metric),
+        "also": {name: _scores(members, name) for name in ALSO.get(report["data"]["task"], ())},
         "parameters": report["trained_parameters"],
         "seconds": float(
             np.median([run.report["seconds_of_training"] / len(run.report["epochs"]) for run in members])
         ),
-        "test_to_train": 0.0 if members[0].config["data"] in FIXED_TESTS else test / train,
         "curves": _bands(members, f"validation_{metric}"),
         "losses": _bands(members, "train_loss"),
         "film": _film(members, packed),
         "runs": [_provenance(run, metric) for run in members],
+    }
+
+
+def _scores(members: list[Run], metric: str) -> dict[str, Any]:
+    scores = {run.config["seed"]: run.report["test"][metric] for run in members}
+    values = np.array(list(scores.values()), dtype=float)
+    train, _, test = members[0].report["rows"]
+    return {
+        "scores": scores,
+        "mean": float(values.mean()),
+        "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
+        "test_to_train": 0.0 if members[0].config["data"] in FIXED_TESTS else test / train,
     }
 
 

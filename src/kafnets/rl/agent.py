@@ -77,13 +77,9 @@ class Agent:
         episodes = self.model.ep_info_buffer
         if episodes is not None:
             episodes.clear()
-        try:
-            self.model.learn(PUBLISHED["n_steps"], reset_num_timesteps=False)
-        except ValueError:
-            if all(each.isfinite().all() for each in self.model.policy.parameters()):
-                raise
-            # Distributions refuse parameters that are not numbers.
-            raise FloatingPointError("weights of the policy are no longer finite numbers") from None
+        self.model.learn(PUBLISHED["n_steps"], reset_num_timesteps=False)
+        if not all(each.isfinite().all() for each in self.model.policy.parameters()):
+            raise FloatingPointError("weights of the policy are no longer finite numbers")
         assert self.model.ep_info_buffer is not None
         return [float(each["r"]) for each in self.model.ep_info_buffer]
 

@@ -22,6 +22,18 @@ ENVIRONMENTS = {
 State = dict[str, Any]
 
 
+def gymnasium_name(name: str) -> str:
+    """What Gymnasium calls it: one of ``ENVIRONMENTS``, or a name of Gymnasium's own for a MuJoCo one."""
+    known = ENVIRONMENTS.get(name, name)
+    found = gymnasium.registry.get(known)
+    if found is None or ".mujoco." not in str(found.entry_point):
+        raise ValueError(
+            f"environments must be {', '.join(ENVIRONMENTS)}, or Gymnasium's name of another MuJoCo "
+            f"environment, such as Hopper-v5; got {name!r}"
+        )
+    return known
+
+
 def environment(name: str, *, gamma: float, **options: Any) -> VecNormalize:
     """One environment, observations and rewards normalised by what has been seen so far, as the baseline did.
 
@@ -99,6 +111,5 @@ def _parts(env: VecNormalize) -> tuple[Any, Any, Any]:
     while isinstance(each, gymnasium.Wrapper):
         found[type(each)] = each
         each = each.env
-    if not isinstance(each, MujocoEnv):
-        raise TypeError(f"only MuJoCo's environments can be stored, got {each}")
+    assert isinstance(each, MujocoEnv)
     return found[Monitor], found[gymnasium.wrappers.TimeLimit], each

@@ -1,0 +1,33 @@
+"""``kafnets clip``."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kafnets.cli.refusals import refusing
+
+
+def clip(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders of reproduce rl, to stand side by side.")],
+    output: Annotated[Path, typer.Option(help="The picture: .webp, .gif or .png.")] = Path("clip.webp"),
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long it is.")] = 10.0,
+    size: Annotated[int, typer.Option(min=32, max=480, help="Pixels of each picture's side.")] = 240,
+) -> None:
+    """Show trained policies at work, as a moving picture.
+
+    Example: kafnets clip results/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
+    """
+    console = Console()
+    with refusing(), console.status("starting") as status:
+        try:
+            from kafnets.rl.clip import write_clip
+        except AttributeError as error:  # what PyOpenGL says when a library is not there
+            chosen = os.environ.get("MUJOCO_GL", "")
+            raise OSError(
+                f"MUJOCO_GL={chosen}: no such graphics library ({error}): install it, or choose another"
+            ) from error
+        write_clip(runs, output, seconds=seconds, size=size, say=status.update)
+    console.print(f"{output}: {output.stat().st_size / 1e6:.1f} MB", highlight=False, soft_wrap=True)
