@@ -10,6 +10,7 @@ import kafnets
 PACKAGE = Path(kafnets.__file__).parent
 # From the ground up: a module may import from its own room and from those before it.
 ROOMS = [
+    "coexistence",
     "reference",
     "kernels",
     "ops",
@@ -17,6 +18,10 @@ ROOMS = [
     "nn",
     "zoo",
     "networks",
+    "frontends",
+    "jax",
+    "keras",
+    "autograd",
     "provenance",
     "timing",
     "data",

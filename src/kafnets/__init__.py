@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from kafnets.coexistence import keep_triton_out
 from kafnets.kernels import Gaussian as Gaussian
 from kafnets.kernels import Kernel as Kernel
 from kafnets.kernels import Periodic as Periodic
@@ -49,6 +50,8 @@ from kafnets.zoo import SoftMaxout as SoftMaxout
 from kafnets.zoo import SReLU as SReLU
 
 __version__ = "0.1.0"
+
+keep_triton_out()
 
 if TYPE_CHECKING:
     from kafnets import data as data

@@ -1,7 +1,6 @@
 """Which implementation runs: what is there, what was asked for."""
 
 import functools
-import importlib.util
 import os
 import warnings
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kafnets.coexistence import obstacle_to_triton
 from kafnets.ops import cpu
 
 NAMES = ("auto", "cpu", "triton", "portable", "composite")
@@ -81,12 +81,9 @@ def asked_for() -> str:
     return _asked_for
 
 
-@functools.cache
 def triton_obstacle() -> str | None:
     """Why Triton cannot be used, None if it can."""
-    if importlib.util.find_spec("triton") is None:
-        return "the package triton is not installed"
-    return None
+    return obstacle_to_triton()
 
 
 @functools.cache

@@ -1,0 +1,35 @@
+"""An array library as the formulas want it: NumPy's names, and loops."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Array = Any
+
+
+class Library:
+    """A module with NumPy's names, and loops whose turns come one after the other.
+
+    A compiler that saw all turns at once would make everything at the same time, and need memory for all of
+    it: front ends for such compilers give loops of their own.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def accumulate(self, count: int, turn: Callable[[Any, Array], Array], start: Array) -> Array:
+        """``turn(i, total)`` gives the next total, for i from 0 to ``count``."""
+        total = start
+        for i in range(count):
+            total = turn(i, total)
+        return total
+
+    def element(self, values: Sequence[float], i: Any, like: Array) -> Any:
+        """The i-th of some numbers, for use beside ``like``."""
+        return values[i]
+
+    def collect(self, count: int, turn: Callable[[Any], Array]) -> Array:
+        """``turn(i)`` for i from 0 to ``count``, stacked in front."""
+        return self._module.stack([turn(i) for i in range(count)])
