@@ -169,12 +169,15 @@ class KAF2D(_Expansion):
     dimensions = 2
 
 
-def from_torch(module: Expansion, *, axis: int | None = None) -> KAF | KAF2D:
-    """The same activation as a built layer; channels along ``axis``, or along the torch module's ``dim``."""
+def from_torch(module: Expansion, *, axis: int | None = None, **kwargs: Any) -> KAF | KAF2D:
+    """The same activation as a built layer; channels along ``axis``, or along the torch module's ``dim``.
+
+    ``kwargs`` are as every layer takes them: ``name``, ``dtype``, ``trainable``.
+    """
     trained = Trained.of(module)
     cls = KAF if trained.dimensions == 1 else KAF2D
     where = module.dim if axis is None else axis
-    layer = cls(kernel=trained.kernel, dictionary=trained.dictionary, axis=where)
+    layer = cls(kernel=trained.kernel, dictionary=trained.dictionary, axis=where, **kwargs)
     channels = len(trained.arrays["alpha"]) * trained.dimensions
     rank = max(2, where + 1, -where)
     shape: list[int | None] = [None] * rank

@@ -1,0 +1,292 @@
+"""Each framework in the same words: an activation's value and gradients, and a step to time."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafnets.frontends.exchange import Trained
+
+Array = NDArray[Any]
+Step = Callable[[], Any]
+
+
+class Found(NamedTuple):
+    """Of ``sum(upstream * output)``."""
+
+    value: Array
+    by_input: Array
+    by_coefficients: Array
+    by_log_gamma: Array | None
+
+
+class Adapter(Protocol):
+    """A framework."""
+
+    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+        """In the precision of ``x``."""
+
+    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+        """Forward and backward pass, by name: the given activations, and the framework's PReLU and ELU."""
+
+
+class Torch:
+    """Torch itself."""
+
+    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+        """Of a module."""
+        import torch
+
+        module = trained.to_torch(axis, torch.from_numpy(x).dtype)
+        s = torch.from_numpy(x).requires_grad_()
+        output = module(s)
+        found = torch.autograd.grad(output, [s, *module.parameters()], torch.from_numpy(upstream))
+        return _found(output.detach().numpy(), *(each.numpy() for each in found))
+
+    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+        """In eager mode, as most people run it."""
+        import torch
+        from torch import nn
+
+        s = torch.from_numpy(x).requires_grad_()
+        ones = torch.ones_like(s)
+        modules: dict[str, nn.Module] = {name: each.to_torch(-1) for name, each in trained.items()}
+        modules |= {"PReLU": nn.PReLU(x.shape[-1]), "ELU": nn.ELU()}
+
+        def step(module: nn.Module) -> Step:
+            parameters = list(module.parameters())
+
+            def run() -> None:
+                output = module(s)
+                torch.autograd.grad(output, [s, *parameters], ones[..., : output.shape[-1]])
+
+            return run
+
+        return {name: step(module) for name, module in modules.items()}
+
+
+class Jax:
+    """JAX, jitted."""
+
+    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+        """Of the pure functions."""
+        import jax
+
+        with jax.enable_x64(x.dtype == np.float64):
+            arrays = {name: values.astype(x.dtype) for name, values in trained.arrays.items()}
+
+            def whole(s: Any, arrays: Any, upstream: Any) -> Any:
+                output, back = jax.vjp(lambda s, arrays: _jax_function(trained, axis)(s, arrays), s, arrays)
+                return output, *back(upstream)
+
+            output, by_input, by_parameters = jax.jit(whole)(x, arrays, upstream)
+            return _found(
+                np.asarray(output),
+                np.asarray(by_input),
+                *(np.asarray(by_parameters[name]) for name in sorted(by_parameters)),
+            )
+
+    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+        """Jitted; PReLU as the formula, since JAX has none of its own."""
+        import jax
+        import jax.numpy as jnp
+
+        def prelu(s: Any, arrays: Any) -> Any:
+            return jnp.where(s > 0, s, arrays["alpha"] * s)
+
+        slopes = {"alpha": np.full(x.shape[-1], 0.25, x.dtype)}
+        functions = {name: (_jax_function(each, -1), _single(each.arrays)) for name, each in trained.items()}
+        functions |= {"PReLU": (prelu, slopes), "ELU": (lambda s, _: jax.nn.elu(s), slopes)}
+
+        def step(function: Callable[..., Any], arrays: Any) -> Step:
+            gradient = jax.jit(jax.grad(lambda s, arrays: function(s, arrays).sum(), (0, 1)))
+            placed = jax.device_put((x, arrays))
+            return lambda: jax.block_until_ready(gradient(*placed))
+
+        return {name: step(*each) for name, each in functions.items()}
+
+
+def _jax_function(trained: Trained, axis: int) -> Callable[[Any, Any], Any]:
+    import jax.numpy as jnp
+
+    from kafnets import jax as front
+
+    function = front.kaf if trained.dimensions == 1 else front.kaf2d
+
+    def apply(s: Any, arrays: Any) -> Any:
+        if "log_gamma" in arrays:
+            gamma = jnp.exp(arrays["log_gamma"])
+            return function(s, arrays["alpha"], dictionary=trained.dictionary, gamma=gamma, axis=axis)
+        return function(s, arrays["alpha"], dictionary=trained.dictionary, kernel=trained.kernel, axis=axis)
+
+    return apply
+
+
+class Autograd:
+    """HIPS autograd."""
+
+    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+        """Of the functions."""
+        from autograd import make_vjp
+
+        names = sorted(trained.arrays)
+        arrays = [trained.arrays[name].astype(x.dtype) for name in names]
+        function = _autograd_function(trained, axis)
+        back, output = make_vjp(lambda all_of_them: function(*all_of_them))((x, *arrays))
+        by_input, *rest = back(upstream)
+        return _found(output, by_input, *rest)
+
+    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+        """PReLU and ELU as formulas, since autograd has no activations."""
+        import autograd.numpy as anp
+        from autograd import grad
+
+        def prelu(s: Any, alpha: Any) -> Any:
+            return anp.where(s > 0, s, alpha * s)
+
+        def elu(s: Any, alpha: Any) -> Any:
+            return anp.where(s > 0, s, anp.expm1(anp.minimum(s, 0.0)))
+
+        slopes = [np.full(x.shape[-1], 0.25, x.dtype)]
+        functions: dict[str, tuple[Any, list[Array]]] = {
+            name: (_autograd_function(each, -1), list(_single(each.arrays).values()))
+            for name, each in trained.items()
+        }
+        functions |= {"PReLU": (prelu, slopes), "ELU": (elu, slopes)}
+
+        def step(function: Any, arrays: list[Array]) -> Step:
+            both = (x, *arrays)
+            gradient = grad(lambda all_of_them: anp.sum(function(*all_of_them)))
+            return lambda: gradient(both)
+
+        return {name: step(*each) for name, each in functions.items()}
+
+
+def _autograd_function(trained: Trained, axis: int) -> Callable[..., Any]:
+    import autograd.numpy as anp
+
+    from kafnets import autograd as front
+
+    function = front.kaf if trained.dimensions == 1 else front.kaf2d
+
+    def apply(s: Any, alpha: Any, *log_gamma: Any) -> Any:
+        if log_gamma:
+            gamma = anp.exp(log_gamma[0])
+            return function(s, alpha, dictionary=trained.dictionary, gamma=gamma, axis=axis)
+        return function(s, alpha, dictionary=trained.dictionary, kernel=trained.kernel, axis=axis)
+
+    return apply
+
+
+class Keras:
+    """Keras layers, on whatever backend Keras runs on."""
+
+    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+        """Of a layer."""
+        import keras
+
+        from kafnets.keras import from_torch
+
+        with _double_in_jax(x.dtype == np.float64):
+            layer = from_torch(trained.to_torch(axis), axis=axis, dtype=x.dtype.name)
+            for name, values in trained.arrays.items():
+                getattr(layer, name).assign(values)
+            found = _keras_gradient(layer, x.shape)(x, upstream)
+            return _found(*(np.array(keras.ops.convert_to_numpy(each)) for each in found))
+
+    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+        """Compiled on TensorFlow and JAX, in eager mode on torch."""
+        import keras
+
+        from kafnets.keras import from_torch
+
+        layers: dict[str, Any] = {
+            name: from_torch(each.to_torch(-1), axis=-1) for name, each in trained.items()
+        }
+        layers |= {"PReLU": keras.layers.PReLU(), "ELU": keras.layers.ELU()}
+        s = keras.ops.convert_to_tensor(x)
+
+        def step(layer: Any) -> Step:
+            upstream = keras.ops.ones_like(layer(s))
+            gradient = _keras_gradient(layer, x.shape)
+            return lambda: gradient(s, upstream)
+
+        return {name: step(layer) for name, layer in layers.items()}
+
+
+def _keras_gradient(layer: Any, shape: tuple[int, ...]) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Output and gradients by input and parameters."""
+    import keras
+
+    if not layer.built:
+        layer.build(shape)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        @tf.function(jit_compile=True)  # type: ignore[untyped-decorator]
+        def in_tensorflow(s: Any, upstream: Any) -> tuple[Any, ...]:
+            s = tf.convert_to_tensor(s)
+            variables = [each.value for each in layer.trainable_variables]
+            with tf.GradientTape() as tape:
+                tape.watch(s)
+                output = layer(s)
+            return output, *tape.gradient(output, [s, *variables], upstream)
+
+        return in_tensorflow
+    if keras.backend.backend() == "jax":
+        import jax
+
+        @jax.jit
+        def in_jax(variables: Any, s: Any, upstream: Any) -> Any:
+            def apply(s: Any, variables: Any) -> Any:
+                return layer.stateless_call(variables, [], s)[0]
+
+            output, back = jax.vjp(apply, s, variables)
+            by_input, by_variables = back(upstream)
+            return output, by_input, *by_variables
+
+        values = [each.value for each in layer.trainable_variables]
+        return lambda s, upstream: jax.block_until_ready(in_jax(values, s, upstream))
+    import torch
+
+    def in_torch(s: Any, upstream: Any) -> tuple[Any, ...]:
+        s = torch.as_tensor(s).detach().requires_grad_()
+        output = layer(s)
+        parameters = [each.value for each in layer.trainable_variables]
+        return output.detach(), *torch.autograd.grad(output, [s, *parameters], torch.as_tensor(upstream))
+
+    return in_torch
+
+
+@contextlib.contextmanager
+def _double_in_jax(wanted: bool) -> Any:
+    import keras
+
+    if keras.backend.backend() != "jax":
+        yield
+        return
+    import jax
+
+    with jax.enable_x64(wanted):
+        yield
+
+
+def _single(arrays: dict[str, Array]) -> dict[str, Array]:
+    return {name: values.astype(np.float32) for name, values in arrays.items()}
+
+
+def _found(value: Array, by_input: Array, by_alpha: Array, by_log_gamma: Array | None = None) -> Found:
+    return Found(value, by_input, by_alpha, by_log_gamma)
+
+
+ADAPTERS: dict[str, tuple[Callable[[], Adapter], dict[str, str], tuple[str, ...]]] = {
+    "torch": (Torch, {}, ("torch",)),
+    "JAX": (Jax, {}, ("jax",)),
+    "autograd": (Autograd, {}, ("autograd",)),
+    "Keras on TensorFlow": (Keras, {"KERAS_BACKEND": "tensorflow"}, ("keras", "tensorflow")),
+    "Keras on JAX": (Keras, {"KERAS_BACKEND": "jax"}, ("keras", "jax")),
+    "Keras on torch": (Keras, {"KERAS_BACKEND": "torch"}, ("keras", "torch")),
+}
+"""By name: what makes the adapter, environment variables that it wants, and packages that it needs."""
