@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [
-    ROOT / "docs" / f"{name}.md" for name in ("compare", "reproduce", "training", "estimators", "looking")
+    ROOT / "docs" / f"{name}.md"
+    for name in ("compare", "reproduce", "reinforcement-learning", "training", "estimators", "looking")
 ]
 PAGES = [*sorted((ROOT / "docs/zoo").glob("*.md")), *GUIDES]
 
