@@ -54,8 +54,12 @@ __version__ = "0.1.0"
 keep_triton_out()
 
 if TYPE_CHECKING:
+    from kafnets import autograd as autograd
     from kafnets import data as data
+    from kafnets import jax as jax
+    from kafnets import keras as keras
     from kafnets import plot as plot
+    from kafnets import rl as rl
     from kafnets import sklearn as sklearn
     from kafnets import train as train
     from kafnets.words import describe as describe
@@ -67,6 +71,6 @@ else:
 
         if name == "describe":
             return importlib.import_module("kafnets.words").describe
-        if name in ("data", "plot", "sklearn", "train"):
+        if name in ("autograd", "data", "jax", "keras", "plot", "rl", "sklearn", "train"):
             return importlib.import_module(f"kafnets.{name}")
         raise AttributeError(f"module 'kafnets' has no attribute {name!r}")

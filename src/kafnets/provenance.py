@@ -14,8 +14,8 @@ import torch
 from kafnets.ops import backend
 
 
-def provenance() -> dict[str, Any]:
-    """What has to stand beside every number."""
+def provenance(*packages: str) -> dict[str, Any]:
+    """What has to stand beside every number; versions of ``packages`` with it."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -24,6 +24,7 @@ def provenance() -> dict[str, Any]:
             "python": platform.python_version(),
             "torch": torch.__version__,
             "numpy": np.__version__,
+            **{name: version(name) for name in packages},
         },
         "hardware": {
             "processor": _processor(),

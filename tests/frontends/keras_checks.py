@@ -16,12 +16,16 @@ from tests.frontends.agreement import (
     KERNELS_2D,
     assert_agrees,
     both_dimensions,
-    both_precisions,
     case,
     every_dictionary,
     every_shape,
 )
 
+# Keras's own use of what NumPy and others deprecate is not ours to mend.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
 keras: Any = pytest.importorskip("keras")
 ops = keras.ops
 
@@ -30,13 +34,20 @@ def test_runs_where_it_should() -> None:
     assert keras.backend.backend() == os.environ["KERAS_BACKEND"]
 
 
+# Compilers take their time over each: what the front ends below have shown in full is sampled here.
+
+
 @pytest.mark.parametrize("name", KERNELS_1D)
-@both_precisions
-def test_kernels(name: str, dtype: Any) -> None:
-    assert_agrees(Keras(), case(1, kernel=KERNELS_1D[name]), dtype)
+def test_kernels(name: str) -> None:
+    assert_agrees(Keras(), case(1, kernel=KERNELS_1D[name]), np.float32)
 
 
-@pytest.mark.parametrize("name", KERNELS_2D)
+@pytest.mark.parametrize("name", ["rule of thumb", "learned"])
+def test_in_float64(name: str) -> None:
+    assert_agrees(Keras(), case(1, kernel=KERNELS_1D[name]), np.float64)
+
+
+@pytest.mark.parametrize("name", ["rule of thumb", "learned by neuron", "polynomial"])
 def test_kernels_in_two_dimensions(name: str) -> None:
     assert_agrees(Keras(), case(2, kernel=KERNELS_2D[name]), np.float32)
 
@@ -48,10 +59,9 @@ def test_shapes(dimensions: int, shape: tuple[int, ...], axis: int) -> None:
         assert_agrees(Keras(), case(dimensions, shape=shape, axis=axis), np.float32)
 
 
-@both_dimensions
 @every_dictionary
-def test_dictionaries(dimensions: int, options: dict[str, Any]) -> None:
-    assert_agrees(Keras(), case(dimensions, **options), np.float32)
+def test_dictionaries(options: dict[str, Any]) -> None:
+    assert_agrees(Keras(), case(1, **options), np.float32)
 
 
 def network() -> Any:

@@ -1,7 +1,9 @@
 """kafnets.jax: pure functions and Flax modules."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -45,7 +47,7 @@ def test_dictionaries(dimensions: int, options: dict[str, Any], dtype: Any) -> N
     assert_agrees(Jax(), case(dimensions, **options), dtype)
 
 
-FUNCTIONS = [(front.kaf, (6, 20), (8, 6)), (front.kaf2d, (3, 8, 8), (8, 6))]
+FUNCTIONS = [(front.kaf, (4, 14), (4, 4)), (front.kaf2d, (2, 5, 5), (4, 4))]
 with_functions = pytest.mark.parametrize(("function", "alpha", "x"), FUNCTIONS, ids=["kaf", "kaf2d"])
 
 
@@ -74,7 +76,7 @@ def test_transformations(function: Callable[..., Any], alpha: tuple[int, ...], x
         compare(lambda f: jax.grad(lambda s, a: jnp.sin(f(s, a)).sum(), (0, 1)), s, a)
         compare(lambda f: jax.jacfwd(f, (0, 1)), s, a)
         compare(lambda f: jax.jacrev(f, (0, 1)), s, a)
-        compare(lambda f: jax.hessian(lambda s, a: jnp.sin(f(s, a)).sum(), (0, 1)), s[:2], a)
+        compare(lambda f: jax.hessian(lambda s, a: jnp.sin(f(s, a)).sum()), s[:1], a)
         compare(lambda f: jax.vmap(jax.grad(lambda s, a: f(s, a).sum(), 1), (0, None)), s, a)
         compare(lambda f: jax.vmap(f, (None, 0)), s, b)  # many sets of coefficients
         compare(lambda f: jax.vmap(f, (0, 0), 1), s[:4], b)
@@ -85,19 +87,17 @@ def test_transformations(function: Callable[..., Any], alpha: tuple[int, ...], x
 @pytest.mark.parametrize("learned", [(), (3,)])
 def test_many_learned_bandwidths(learned: tuple[int, ...]) -> None:
     generator = np.random.default_rng(0)
-    x, alpha = generator.normal(size=(5, 3)), generator.normal(size=(4, 3, 10))
+    rows, alpha = generator.normal(size=(5, 3)), generator.normal(size=(4, 3, 10))
     gamma = np.exp(generator.normal(size=(4, *learned)))
     with jax.enable_x64(True):
+        x = jnp.asarray(rows)
         found = jax.vmap(lambda a, g: front.kaf(x, a, gamma=g))(alpha, gamma)
         for one, a, g in zip(found, alpha, gamma, strict=True):
             np.testing.assert_allclose(one, front.kaf(x, a, gamma=jnp.asarray(g)), atol=1e-12)
 
 
-def test_sharded_rows_and_channels(tmp_path: Path) -> None:
+def test_sharded_rows_and_channels() -> None:
     # Devices are counted once a process, so this needs one of its own.
-    import subprocess
-    import sys
-
     code = """
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
@@ -119,7 +119,6 @@ one = jax.shard_map(front.kaf, mesh=mesh, in_specs=(P("rows", "channels"), P("ch
 np.testing.assert_allclose(one, front.kaf(x, a), atol=2e-4)
 """
     environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
-    import os
 
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -144,7 +143,7 @@ def test_memory_does_not_grow_with_the_dictionary(
 ) -> None:
     x = jnp.zeros((2000, 64))
     gradient = jax.jit(jax.grad(lambda x, a: jnp.square(function(x, a)).sum(), (0, 1)))
-    used = []
+    used: list[float] = []
     for shape in alphas:
         compiled = gradient.lower(x, jnp.zeros(shape)).compile()
         analysis = compiled.memory_analysis()
@@ -171,14 +170,13 @@ def test_flax_modules_and_torch(cls: Any, kernel: Any) -> None:
     module = cls(6, rngs=nnx.Rngs(0), kernel=kernel, axis=1)
     x = np.random.default_rng(0).normal(size=(4, 6, 3)).astype(np.float32)
     there = front.to_torch(module)
-    np.testing.assert_allclose(module(x), there(torch.from_numpy(x)).detach(), atol=5e-6)
+    np.testing.assert_allclose(module(jnp.asarray(x)), there(torch.from_numpy(x)).detach(), atol=5e-6)
     back = front.from_torch(there)
     assert type(back) is cls
     assert back.axis == 1
-    np.testing.assert_allclose(back(x), module(x), atol=1e-6)
+    np.testing.assert_allclose(back(jnp.asarray(x)), module(jnp.asarray(x)), atol=1e-6)
     gradients = nnx.grad(lambda module: module(x).sum())(module)
-    names = {path[0] for path, _ in nnx.to_flat_state(gradients)}
-    assert names == ({"alpha", "log_gamma"} if isinstance(kernel, kafnets.Gaussian) else {"alpha"})
+    assert set(gradients) == ({"alpha", "log_gamma"} if isinstance(kernel, kafnets.Gaussian) else {"alpha"})
 
 
 def test_first_values() -> None:
@@ -187,7 +185,7 @@ def test_first_values() -> None:
     assert np.std(one) == pytest.approx(0.3**0.5, rel=0.05)
     x = np.linspace(-2.5, 2.5, 50)[:, None]
     followed = front.KAF(1, init="tanh")  # nothing random, so no keys
-    np.testing.assert_allclose(followed(x.astype(np.float32)), np.tanh(x), atol=0.02)
+    np.testing.assert_allclose(followed(jnp.asarray(x)), np.tanh(x), atol=0.02)
     assert front.coefficients(3, dimensions=2, seed=jax.random.key(0)).shape == (3, 10, 10)
     np.testing.assert_array_equal(front.coefficients(3, seed=4), front.coefficients(3, seed=4))
 
@@ -198,7 +196,7 @@ def test_first_values() -> None:
         (lambda: front.kaf(jnp.ones((2, 3), int), jnp.ones((3, 5))), "floating-point array, got int"),
         (
             lambda: front.kaf(jnp.ones((2, 3)), jnp.ones((4, 5))),
-            "has 3 channels along axis=-1, but alpha is for 4",
+            "has 3 channels .* alpha is for 4",
         ),
         (lambda: front.kaf(jnp.ones((2, 3)), jnp.ones(3)), r"alpha must have the shape \(N, D\)"),
         (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 5)), axis=1), "axis must be one of the 1 axes"),

@@ -114,7 +114,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
 def test_figure(finished: Path, tmp_path: Path) -> None:
     figure = results.reinforcement_learning(finished)
     titles = [axes.get_title() for axes in figure.axes]
-    assert titles == ["swimmer", "humanoidstandup", "inverted_pendulum, 1 seeds"]
+    assert titles == ["swimmer", "humanoidstandup", "inverted_pendulum, 1 seed"]
     assert [line.get_label() for line in figure.axes[2].lines] == ["tanh", "kaf"]
     with pytest.raises(results.Missing, match="kafnets reproduce rl"):
         results.reinforcement_learning(tmp_path)

@@ -116,7 +116,7 @@ def test_images_through_a_features_extractor() -> None:
     assert action in (0, 1, 2)
 
 
-@pytest.mark.parametrize("name", ["kaf2d", "maxout", "crelu"])
+@pytest.mark.parametrize("name", ["kaf2d", "maxout", "crelu", "lp_unit"])
 def test_off_policy_refuses_what_changes_the_width(name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' is not one: use it with kafnets.rl.MlpPolicy"):
         agent(SAC, rl.SACPolicy, CONTINUOUS, name)

@@ -3,17 +3,21 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tensorflow", reason="`make test` runs these in an environment that has TensorFlow")
-"""Nothing here imports it: pytest has done so, and every test has a process of its own."""
+# Not imported here: every test has a process of its own.
+pytestmark = pytest.mark.skipif(
+    find_spec("tensorflow") is None, reason="`make test` runs these in an environment that has TensorFlow"
+)
 
 STARTS = {
     "kafnets.keras first": "import kafnets.keras, tensorflow",
-    "kafnets first": "import kafnets; import kafnets.keras, tensorflow",
+    "kafnets first": "import kafnets, kafnets.keras, tensorflow",
     "tensorflow first": "import tensorflow, kafnets, kafnets.keras",
-    "tensorflow first, torch later": "import tensorflow, kafnets",
+    "without Keras": "import tensorflow, kafnets",
 }
 
 
@@ -30,19 +34,25 @@ adam.step()
 print("alive", kafnets.backend())
 """
     done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-c",
-            "import kafnets\\n" + code if "kafnets" not in start else code,
-        ],
+        [sys.executable, "-W", "ignore", "-c", code],
         env=os.environ | {"KERAS_BACKEND": "tensorflow"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert "alive" in done.stdout, done.stderr[-3000:]
+
+
+def test_keras_layers() -> None:
+    checks = Path(__file__).parents[1] / "frontends/keras_checks.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(checks)],
+        env=os.environ | {"KERAS_BACKEND": "tensorflow"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
 
 
 def test_says_that_triton_is_kept_out() -> None:

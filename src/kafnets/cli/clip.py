@@ -1,6 +1,5 @@
 """``kafnets clip``."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +21,7 @@ def clip(
     """
     console = Console()
     with refusing(), console.status("starting") as status:
-        try:
-            from kafnets.rl.clip import write_clip
-        except AttributeError as error:  # what PyOpenGL says when a library is not there
-            chosen = os.environ.get("MUJOCO_GL", "")
-            raise OSError(
-                f"MUJOCO_GL={chosen}: no such graphics library ({error}): install it, or choose another"
-            ) from error
+        from kafnets.rl.clip import write_clip
+
         write_clip(runs, output, seconds=seconds, size=size, say=status.update)
     console.print(f"{output}: {output.stat().st_size / 1e6:.1f} MB", highlight=False, soft_wrap=True)

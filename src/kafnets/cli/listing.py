@@ -40,7 +40,8 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
 
 def _called(description: Runnable) -> str:
     layers = len(description.hidden)
-    return f"{description.label}, {layers} layer{'s' if layers > 1 else ''}, seed {description.seed}"
+    where = getattr(description, "environment", f"{layers} layer{'s' if layers > 1 else ''}")
+    return f"{description.label}, {where}, seed {description.seed}"
 
 
 def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> Table:

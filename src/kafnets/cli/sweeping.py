@@ -50,7 +50,7 @@ def run_all(
             )
     except KeyboardInterrupt:
         console.print(
-            f"Stopped. Finished runs are kept in {output}, unfinished ones up to their last epoch: "
+            f"Stopped. Finished runs are kept in {output}, and unfinished ones as far as they were: "
             "the same command goes on from there."
         )
         raise typer.Exit(130) from None

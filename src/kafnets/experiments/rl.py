@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +124,7 @@ class PolicyDescription:
             "epochs": history.rows,
             "processes": 1,
             "threads": torch.get_num_threads(),
-            "provenance": _provenance(),
+            "provenance": provenance("gymnasium", "mujoco", "stable-baselines3"),
         }
         folder.finish(report, agent.weights(), history.film.shapes)
 
@@ -187,17 +186,17 @@ def descriptions(
     seeds: int = 5,
 ) -> list[PolicyDescription]:
     """One an environment, activation and seed; seed by seed, so that early results can be compared."""
-    from kafnets.rl.environments import gymnasium_name
+    from kafnets.rl.environments import short_name
 
     for name in activations:
         find(name)
-    for environment in environments:
-        gymnasium_name(environment)
+    # Each once, however it is called.
+    every = dict.fromkeys(map(short_name, environments))
     return [
         PolicyDescription(name, environment, name, seed, steps)
         for seed in range(seeds)
-        for environment in environments
-        for name in activations
+        for environment in every
+        for name in dict.fromkeys(activations)
     ]
 
 
@@ -234,9 +233,3 @@ def longest(results: Path, environment: str) -> dict[str, list[list[dict[str, An
 def _place(label: str) -> tuple[int, str]:
     """The paper's activations first."""
     return ACTIVATIONS.index(label) if label in ACTIVATIONS else len(ACTIVATIONS), label
-
-
-def _provenance() -> dict[str, Any]:
-    found = provenance()
-    found["versions"] |= {name: version(name) for name in ("gymnasium", "mujoco", "stable-baselines3")}
-    return found

@@ -74,7 +74,8 @@ def reinforcement_learning(results: Path) -> Figure:
             panel.set_ylabel("mean reward of 100 episodes", fontsize=8)
             panel.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
             panel.xaxis.offsetText.set_fontsize(7)
-            environment += f", {len(next(iter(curves.values())))} seeds"
+            seeds = len(next(iter(curves.values())))
+            environment += f", {seeds} seed{'s' if seeds > 1 else ''}"
         else:
             panel.text(0.5, 0.5, "no stored result", ha="center", fontsize=8)
             panel.set_axis_off()

@@ -81,8 +81,8 @@ def value(xp: Library, plan: Plan, s: Array, alpha: Array, double: bool) -> Arra
 
     def add_pair(number: Any, total: Array) -> Array:
         first, second, rows = _pair_of_segments(xp, plan, segments, number, s, square, double)
-        inner = [second.horner(row) for row in rows]
-        return total + first.envelope * second.envelope * first.horner(inner)
+        inner = [second.envelope * second.horner(row) for row in rows]
+        return total + first.envelope * first.horner(inner)
 
     return xp.accumulate(segments.count**2, add_pair, xp.zeros_like(s[..., 0::2]))
 
@@ -104,9 +104,10 @@ def slope(xp: Library, plan: Plan, s: Array, alpha: Array, double: bool) -> Arra
 
     def add_pair(number: Any, total: Array) -> Array:
         first, second, rows = _pair_of_segments(xp, plan, segments, number, s, square, double)
-        envelope = factor * first.envelope * second.envelope
-        by_first = first.horner(first.steep([second.horner(row) for row in rows]))
-        by_second = first.horner([second.horner(second.steep(row)) for row in rows])
+        inner = [second.envelope * second.horner(row) for row in rows]
+        slopes = [second.envelope * second.horner(second.steep(row)) for row in rows]
+        by_first, by_second = first.horner(first.steep(inner)), first.horner(slopes)
+        envelope = factor * first.envelope
         return total + unpair(xp, envelope * by_first, envelope * by_second, s)
 
     return xp.accumulate(segments.count**2, add_pair, xp.zeros_like(s))
@@ -132,8 +133,9 @@ def by_coefficients(xp: Library, plan: Plan, upstream: Array, s: Array, double: 
     def cells(number: Any) -> Array:
         first, second = _factors2d(xp, plan, segments, number, s, double)
         found = {}
-        for i, along in first.powers(upstream * first.envelope * second.envelope):
-            for j, term in second.powers(along):
+        # Envelope and powers of one axis before those of the other: both together may leave all range.
+        for i, along in first.powers(upstream * first.envelope):
+            for j, term in second.powers(along * second.envelope):
                 found[i, j] = (segments.weights[i] * segments.weights[j]) * over_rows(xp, term)
         return xp.stack([found[key] for key in sorted(found)])
 
@@ -150,7 +152,8 @@ def _factors(xp: Library, plan: Plan, segments: Segments, number: Any, s: Array,
     outside = xp.abs(z) > REACH[double] / math.sqrt(a)
     z = xp.where(outside, xp.zeros_like(z), z)
     envelope = xp.where(outside, xp.zeros_like(z), xp.exp(-a * (z * z)))
-    up = xp.exp((2.0 * a) * z)
+    # A segment of one element has no powers, and its kernel may be so narrow that r overflows.
+    up = xp.exp((2.0 * a) * z) if segments.length > 1 else xp.ones_like(z)
     return _Factors(segments, z, envelope, up, 1.0 / up)
 
 

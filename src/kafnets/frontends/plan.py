@@ -88,16 +88,19 @@ class Plan:
         r"""How the dictionary is cut so that no factor leaves the range of its type.
 
         In single precision segments are shorter than that: the relative error of a term m places from the
-        centre is about :math:`4 a m^2` roundings.
+        centre is about :math:`4 a m^2` roundings. And none is so long that compilers take long over it.
         """
         assert self.grid is not None
         assert self.gamma is not None
         a = self.gamma * self.grid.spacing**2
         extent = 13.2 if double else 2.3
-        half = int(min(extent / math.sqrt(a), self.size))
+        half = min(int(extent / math.sqrt(a)), LONGEST[self.dimensions])
         count = math.ceil(self.size / (2 * half + 1))
         return Segments(count, math.ceil(self.size / count), self.grid.first, self.grid.spacing, a)
 
+
+LONGEST = {1: 16, 2: 4}
+"""By dimensions: elements on either side of a segment's centre, at most."""
 
 REACH = {True: 26.4, False: 9.3}
 """By whether numbers are double: from so many times 1 / sqrt(a) on, exponentials count as 0."""

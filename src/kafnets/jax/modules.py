@@ -1,7 +1,7 @@
 """Flax NNX modules."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from kafnets.frontends.plan import Expansion, twin
 from kafnets.jax.functions import kaf, kaf2d, number_of
 from kafnets.kernels import Kernel
 from kafnets.nn.expansions import Init
+from kafnets.nn.initializers import Normal
 
 
 class _Expansion(nnx.Module):
@@ -45,23 +46,18 @@ class _Expansion(nnx.Module):
         seed = None if rngs is None else number_of(rngs.params())
         if seed is None and init is None:
             raise ValueError("rngs must be given for random first values: rngs=nnx.Rngs(0)")
-        made = twin(self.dimensions, num_features // self.dimensions, options, seed)
-        self._take(Trained.of(made), axis, param_dtype)
-
-    def _take(self, trained: Trained, axis: int, param_dtype: Any = None) -> None:
-        dtype = param_dtype or jnp.result_type(float)
+        made = Trained.of(twin(self.dimensions, num_features // self.dimensions, options, seed))
         self.axis = axis
-        self.kernel = trained.kernel
-        self.dictionary = trained.dictionary
-        self.alpha = nnx.Param(jnp.asarray(trained.arrays["alpha"], dtype))
-        learned = trained.arrays.get("log_gamma")
-        self.log_gamma = None if learned is None else nnx.Param(jnp.asarray(learned, dtype))
+        self.kernel = made.kernel
+        self.dictionary = made.dictionary
+        self._take(made.arrays, param_dtype)
 
-    @classmethod
-    def _of(cls, trained: Trained, axis: int) -> Self:
-        module: Self = nnx.Module.__new__(cls)
-        module._take(trained, axis)
-        return module
+    def _take(self, arrays: Arrays, dtype: Any = None) -> None:
+        """Parameters with these values."""
+        dtype = dtype or jnp.result_type(float)
+        self.alpha = nnx.Param(jnp.asarray(arrays["alpha"], dtype))
+        learned = arrays.get("log_gamma")
+        self.log_gamma = None if learned is None else nnx.Param(jnp.asarray(learned, dtype))
 
     def __call__(self, x: jax.Array) -> jax.Array:
         function = kaf if self.dimensions == 1 else kaf2d
@@ -115,7 +111,16 @@ def from_torch(module: Expansion, *, axis: int | None = None) -> KAF | KAF2D:
     """The same activation as a Flax module; channels along ``axis``, or along the torch module's ``dim``."""
     trained = Trained.of(module)
     cls = KAF if trained.dimensions == 1 else KAF2D
-    return cls._of(trained, module.dim if axis is None else axis)
+    channels = len(trained.arrays["alpha"]) * trained.dimensions
+    made = cls(
+        channels,
+        kernel=trained.kernel,
+        dictionary=trained.dictionary,
+        axis=module.dim if axis is None else axis,
+        init=Normal(0.0),
+    )
+    made._take(trained.arrays)
+    return made
 
 
 def to_torch(module: KAF | KAF2D, *, dim: int | None = None) -> Expansion:

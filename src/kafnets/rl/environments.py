@@ -1,12 +1,21 @@
 """MuJoCo environments whose whole state can be stored, so that a run goes on to the last bit."""
 
 import json
+import os
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 import torch
+
+try:
+    import mujoco
+except (AttributeError, RuntimeError) as error:  # what it says to a graphics library that is not there
+    chosen = os.environ.get("MUJOCO_GL", "")
+    raise OSError(
+        f"MuJoCo cannot start with MUJOCO_GL={chosen} ({error}): choose another, or none"
+    ) from error
+
 from gymnasium.envs.mujoco import MujocoEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.running_mean_std import RunningMeanStd
@@ -20,6 +29,12 @@ ENVIRONMENTS = {
 """Those of the paper, by the names it gives them: Gymnasium's present versions."""
 
 State = dict[str, Any]
+
+
+def short_name(name: str) -> str:
+    """The paper's name of an environment, if it is one of the paper's; any other as it is, if it exists."""
+    known = gymnasium_name(name)
+    return next((short for short, long in ENVIRONMENTS.items() if long == known), known)
 
 
 def gymnasium_name(name: str) -> str:

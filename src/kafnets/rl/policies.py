@@ -70,7 +70,7 @@ class _Activated:
 
     def _one(self, width: int) -> nn.Module:
         made, comes_out = hidden_layers(
-            width, [width], self.activation, _nothing, ALONG, self.activation_options
+            width, [width], self.activation, nn.Linear, ALONG, self.activation_options
         )
         if len(made) != 2 or comes_out != width:
             raise ValueError(
@@ -80,10 +80,6 @@ class _Activated:
         return made[1]
 
 
-def _nothing(inputs: int, outputs: int) -> nn.Module:
-    return nn.Identity()
-
-
 class MlpPolicy(_Activated, ActorCriticPolicy):
     """For PPO and A2C: an actor and a critic, each with hidden layers of its own.
 
@@ -91,7 +87,7 @@ class MlpPolicy(_Activated, ActorCriticPolicy):
 
     * ``activation``: a registered name, such as "kaf"; see ``kafnets.names()``. Activations that change the
       width are followed by linear maps of that width: with 2D-KAFs ``net_arch=[64, 64]`` is 64-32-64-32.
-    * ``activation_options``: for the activation, such as ``{"dict_size": 30}``.
+    * ``activation_options``: for the activation, such as ``{"dictionary_size": 30}``.
     """
 
     def _build_mlp_extractor(self) -> None:

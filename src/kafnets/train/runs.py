@@ -124,7 +124,9 @@ class RunFolder:
     def weights(self) -> dict[str, Any]:
         """Of a finished run: the best ones. Tensors by name; of a policy, with what it normalises by."""
         marker = self._json(DONE)
-        if marker is None or _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
+        if marker is None:
+            raise ValueError(f"{self.path} holds no finished run: run it to its end first")
+        if _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
             raise ValueError(
                 f"{self.path / MODEL} is not there, or not what was written: delete {self.path / DONE} and "
                 "run again"
