@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+# TensorFlow's own environment: with it in the other one, every test there would import it.
+TF := .venv-tensorflow
+TF_INSTALLED := $(TF)/installed
 
 .PHONY: demo test browser pictures sanitize format clean
 
@@ -10,11 +13,12 @@ demo: $(INSTALLED)
 		--seeds 5 --jobs 2 --output demo-output
 	$(BIN)/kafnets report demo-output
 
-test: $(INSTALLED)
+test: $(INSTALLED) $(TF_INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(TF)/bin/pytest -n 2 tests/tensorflow
 
 # What tests of the report's page need, on Debian and its kin. Without it they are skipped.
 browser:
@@ -38,5 +42,12 @@ $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafne
 	$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[dev]'
 	touch $@
 
+# Triton on purpose, since the two of them in one process are what has to be tested.
+$(TF_INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafnets/ops/csrc/*)
+	test -x $(TF)/bin/python || $(PYTHON) -m venv $(TF)
+	$(TF)/bin/pip install --disable-pip-version-check -q -c constraints.txt -e '.[cli,keras,triton]' \
+		tensorflow-cpu hypothesis pytest pytest-xdist
+	touch $@
+
 clean:
-	rm -rf .venv build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-tensorflow build .mypy_cache .pytest_cache .ruff_cache .hypothesis

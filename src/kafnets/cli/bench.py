@@ -19,6 +19,7 @@ class What(StrEnum):
     training = "training"
     reading = "reading"
     acting = "acting"
+    frameworks = "frameworks"
 
 
 def bench(
@@ -27,7 +28,7 @@ def bench(
         typer.Argument(
             help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
             "training: the loop beside a bare one. reading: memory for all of SUSY. acting: policies on "
-            "MuJoCo."
+            "MuJoCo. frameworks: JAX, Keras and autograd beside the reference."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
@@ -39,7 +40,7 @@ def bench(
 
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
-    from kafnets.benchmark import acting, kernels, reading, report, rivals, training
+    from kafnets.benchmark import acting, frameworks, kernels, reading, report, rivals, training
 
     measured = {
         What.kernels: kernels,
@@ -47,6 +48,7 @@ def bench(
         What.training: training,
         What.reading: reading,
         What.acting: acting,
+        What.frameworks: frameworks,
     }[what]
     console = Console()
     output.mkdir(parents=True, exist_ok=True)

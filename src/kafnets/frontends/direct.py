@@ -40,14 +40,16 @@ def slope(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
         return total
     s1, s2 = pair(s)
 
-    def add_row(i: Any, total: Array) -> Array:
-        d1, by_first, by_second = xp.element(plan.dictionary, i, s), 0.0, 0.0
+    def add_row(i: Any, totals: tuple[Array, Array]) -> tuple[Array, Array]:
+        d1, (by_first, by_second) = xp.element(plan.dictionary, i, s), totals
         for j, d2 in enumerate(plan.dictionary):
             first, second = terms.slopes2d(xp, plan.kernel, s1, s2, d1, d2, gamma)
             by_first, by_second = by_first + alpha[:, i, j] * first, by_second + alpha[:, i, j] * second
-        return total + unpair(xp, by_first, by_second, s)
+        return by_first, by_second
 
-    return xp.accumulate(plan.size, add_row, xp.zeros_like(s))
+    nothing = xp.zeros_like(s1)
+    by_first, by_second = xp.accumulate(plan.size, add_row, (nothing, nothing))
+    return unpair(xp, by_first, by_second, s)
 
 
 def by_coefficients(xp: Library, plan: Plan, upstream: Array, s: Array, gamma: Any) -> Array:

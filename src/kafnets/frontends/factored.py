@@ -102,15 +102,17 @@ def slope(xp: Library, plan: Plan, s: Array, alpha: Array, double: bool) -> Arra
         return xp.accumulate(segments.count, add, xp.zeros_like(s))
     square = _padded2d(xp, alpha, segments)
 
-    def add_pair(number: Any, total: Array) -> Array:
+    def add_pair(number: Any, totals: tuple[Array, Array]) -> tuple[Array, Array]:
         first, second, rows = _pair_of_segments(xp, plan, segments, number, s, square, double)
         inner = [second.envelope * second.horner(row) for row in rows]
         slopes = [second.envelope * second.horner(second.steep(row)) for row in rows]
         by_first, by_second = first.horner(first.steep(inner)), first.horner(slopes)
         envelope = factor * first.envelope
-        return total + unpair(xp, envelope * by_first, envelope * by_second, s)
+        return totals[0] + envelope * by_first, totals[1] + envelope * by_second
 
-    return xp.accumulate(segments.count**2, add_pair, xp.zeros_like(s))
+    nothing = xp.zeros_like(s[..., 0::2])
+    by_first, by_second = xp.accumulate(segments.count**2, add_pair, (nothing, nothing))
+    return unpair(xp, by_first, by_second, s)
 
 
 def by_coefficients(xp: Library, plan: Plan, upstream: Array, s: Array, double: bool) -> Array:

@@ -19,8 +19,8 @@ class Library:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
-    def accumulate(self, count: int, turn: Callable[[Any, Array], Array], start: Array) -> Array:
-        """``turn(i, total)`` gives the next total, for i from 0 to ``count``."""
+    def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
+        """``turn(i, total)`` gives the next total, an array or a pair of them, for i from 0 to ``count``."""
         total = start
         for i in range(count):
             total = turn(i, total)

@@ -26,7 +26,7 @@ expand_p = Primitive("kaf_expand")
 
 
 class _Library(Library):
-    def accumulate(self, count: int, turn: Callable[[Any, Array], Array], start: Array) -> Array:
+    def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
         return turn(0, start) if count == 1 else jax.lax.fori_loop(0, count, turn, start)
 
     def element(self, values: Sequence[float], i: Any, like: Array) -> Array:

@@ -58,7 +58,7 @@ class _TensorFlowLibrary(Library):
         super().__init__(module)
         self.dtype = dtype
 
-    def accumulate(self, count: int, turn: Callable[[Any, Tensor], Tensor], start: Tensor) -> Tensor:
+    def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
         import tensorflow as tf
 
         if count == 1:

@@ -1,0 +1,184 @@
+"""Every framework beside the reference, and beside its own PReLU and ELU.
+
+Each is measured in a process of its own: Keras has one backend a process, and TensorFlow is better kept
+apart.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from kafnets import reference
+from kafnets.benchmark.adapters import ADAPTERS, Adapter
+from kafnets.frontends.exchange import Trained
+from kafnets.frontends.plan import twin
+from kafnets.provenance import provenance
+
+PARTS = ("forward", "input gradient", "coefficient gradient")
+KINDS = {"KAF": (1, {"dictionary_size": 20}), "2D-KAF": (2, {"dictionary_size": 10})}
+TOLERANCE = {"float64": 1e-12, "float32": 4e-6}
+"""Of the largest value."""
+
+ROWS, CHANNELS = 1000, 256
+"""What is timed."""
+
+
+def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Errors and times by framework; one that is not installed says so."""
+    result: dict[str, Any] = {"provenance": provenance(), "profile": "quick" if quick else "full"}
+    result["shape"] = [ROWS, CHANNELS]
+    result["frameworks"] = {}
+    for name, (_, variables, packages) in ADAPTERS.items():
+        missing = [package for package in packages if find_spec(package) is None]
+        if missing:
+            result["frameworks"][name] = {"missing": missing}
+            continue
+        say(name)
+        command = [sys.executable, "-m", "kafnets.benchmark.frameworks", name, "quick" if quick else "full"]
+        done = subprocess.run(
+            command, env=os.environ | variables, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
+        result["frameworks"][name] = json.loads(done.stdout.splitlines()[-1])
+        result["frameworks"][name]["versions"] = {each: _version(each) for each in packages}
+    result["bars"] = bars(result)
+    return result
+
+
+def measure(name: str, *, quick: bool) -> dict[str, Any]:
+    """One framework, in this process."""
+    import torch
+
+    from kafnets.timing import interleaved
+
+    torch.set_num_threads(1)  # a process of its own: nobody else is affected
+    adapter = ADAPTERS[name][0]()
+    generator = np.random.default_rng(0)
+    errors = {
+        kind: {
+            dtype: _errors(adapter, dimensions, options, np.dtype(dtype), generator) for dtype in TOLERANCE
+        }
+        for kind, (dimensions, options) in KINDS.items()
+    }
+    for kind, by_type in errors.items():
+        for dtype, by_part in by_type.items():
+            if not max(by_part.values()) < TOLERANCE[dtype]:
+                raise AssertionError(f"{name}, {kind}, {dtype}: {by_part} is more than {TOLERANCE[dtype]}")
+    trained = {
+        kind: Trained.of(twin(dimensions, CHANNELS // dimensions, options, seed=0))
+        for kind, (dimensions, options) in KINDS.items()
+    }
+    x = generator.normal(size=(ROWS, CHANNELS)).astype(np.float32)
+    timings = interleaved(adapter.steps(trained, x), seconds_a_run=1 if quick else 8)
+    return {
+        "errors": errors,
+        "times": {step: timing.as_dict() for step, timing in timings.items()},
+    }
+
+
+def _errors(
+    adapter: Adapter, dimensions: int, options: dict[str, Any], dtype: Any, generator: np.random.Generator
+) -> dict[str, float]:
+    """The largest ones, over the largest value, on 500 rows of activations that also leave the dictionary."""
+    trained = Trained.of(twin(dimensions, 6, options, seed=1))
+    # What is compared starts from the same numbers.
+    alpha = trained.arrays["alpha"].astype(dtype).astype(np.float64)
+    trained = Trained(dimensions, trained.kernel, trained.dictionary, {"alpha": alpha})
+    x = (2 * generator.normal(size=(500, 6 * dimensions))).astype(dtype)
+    upstream = generator.normal(size=(500, 6)).astype(dtype)
+    found = adapter.gradients(trained, x, upstream)
+    kernel: Any = trained.kernel.reference(trained.kernel.gamma)  # type: ignore[attr-defined]
+    value, slopes = (
+        (reference.kaf, reference.kaf_gradients)
+        if dimensions == 1
+        else (reference.kaf2d, reference.kaf2d_gradients)
+    )
+    s = x.astype(np.float64)
+    gradients = slopes(s, alpha, trained.dictionary, kernel, upstream.astype(np.float64))
+    pairs = (
+        (found.value, value(s, alpha, trained.dictionary, kernel)),
+        (found.by_input, gradients.s),
+        (found.by_coefficients, gradients.alpha),
+    )
+    return {
+        part: float(np.abs(ours.astype(np.float64) - exact).max() / np.abs(exact).max())
+        for part, (ours, exact) in zip(PARTS, pairs, strict=True)
+    }
+
+
+def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was asked for: everything within tolerance."""
+    worst = {
+        dtype: max(
+            error
+            for each in result["frameworks"].values()
+            for by_type in each.get("errors", {}).values()
+            for error in by_type[dtype].values()
+        )
+        for dtype in TOLERANCE
+    }
+    return [
+        {
+            "what": f"largest error in {dtype}, over the largest value",
+            "measured": worst[dtype],
+            "bar": f"< {limit:g}",
+            "met": worst[dtype] < limit,
+        }
+        for dtype, limit in TOLERANCE.items()
+    ]
+
+
+def print_result(result: dict[str, Any], console: Console) -> None:
+    """Errors, then times."""
+    table = Table(
+        "framework",
+        "",
+        *(f"{part}, {dtype}" for dtype in TOLERANCE for part in PARTS),
+        title="largest errors against the float64 reference, over the largest value",
+    )
+    times = Table(
+        "framework",
+        *(f"{kind} / {own}" for kind in KINDS for own in ("PReLU", "ELU")),
+        title=f"forward + backward on {ROWS} x {CHANNELS}, one thread, over the framework's own",
+    )
+    for name, found in result["frameworks"].items():
+        if "missing" in found:
+            told = f"needs {', '.join(found['missing'])}"
+            table.add_row(name, told)
+            times.add_row(name, told)
+            continue
+        for kind, errors in found["errors"].items():
+            shown = (f"{errors[dtype][part]:.0e}" for dtype in TOLERANCE for part in PARTS)
+            table.add_row(name, kind, *shown)
+        median = {step: timing["median"] for step, timing in found["times"].items()}
+        times.add_row(
+            name, *(f"{median[kind] / median[own]:.2f}" for kind in KINDS for own in ("PReLU", "ELU"))
+        )
+    console.print(table)
+    console.print(times)
+    for bar in result["bars"]:
+        console.print(f"{bar['what']}: {bar['measured']:.1e} {'met' if bar['met'] else 'NOT MET'}")
+
+
+def _version(package: str) -> str:
+    for name in (package, f"{package}-cpu"):  # TensorFlow's build without CUDA has another name
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "unknown"
+
+
+if __name__ == "__main__":
+    # TensorFlow must not come before Triton, so the package that sees to it comes first.
+    print(json.dumps(measure(sys.argv[1], quick=sys.argv[2] == "quick")))
