@@ -42,11 +42,12 @@ $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafne
 	$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[dev]'
 	touch $@
 
-# Triton on purpose, since the two of them in one process are what has to be tested.
+# Triton on purpose, since the two of them in one process are what has to be tested. The native kernels are
+# tested in the other environment, and take long to compile.
 $(TF_INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafnets/ops/csrc/*)
 	test -x $(TF)/bin/python || $(PYTHON) -m venv $(TF)
-	$(TF)/bin/pip install --disable-pip-version-check -q -c constraints.txt -e '.[cli,keras,triton]' \
-		tensorflow-cpu hypothesis pytest pytest-xdist
+	$(TF)/bin/pip install --disable-pip-version-check -q -c constraints.txt -C wheel.cmake=false \
+		-e '.[cli,keras,triton]' tensorflow-cpu hypothesis pytest pytest-xdist
 	touch $@
 
 clean:

@@ -5,11 +5,11 @@ the documents say what the result says.
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from sections import ROOT, between, write_or_check
+
 RESULTS = ROOT / "benchmarks/results/cpu"
 PAGE = ROOT / "docs/speed.md"
 README = ROOT / "README.md"
@@ -134,7 +134,7 @@ that cannot run raises. Threads follow `torch.get_num_threads()` and are torch's
 
 
 def summary(result: dict[str, Any]) -> str:
-    return f"{BEGIN}\n{bars_table(result)}\n\nMeasured on {source(result)}; more in [docs/speed.md](docs/speed.md).\n{END}"
+    return f"{bars_table(result)}\n\nMeasured on {source(result)}; more in [docs/speed.md](docs/speed.md)."
 
 
 def documents() -> dict[Path, str]:
@@ -143,19 +143,8 @@ def documents() -> dict[Path, str]:
         json.loads((RESULTS / f"{name}.json").read_text())
         for name in ("kernels", "rivals", "training", "reading")
     )
-    readme = README.read_text()
-    before, rest = readme.split(BEGIN)
-    return {PAGE: page(result, *others), README: before + summary(result) + rest.split(END)[1]}
-
-
-def main() -> None:
-    wanted = documents()
-    if "--check" in sys.argv:
-        stale = [str(path.relative_to(ROOT)) for path, text in wanted.items() if path.read_text() != text]
-        sys.exit(f"stale: {', '.join(stale)}: run scripts/write_speed_page.py" if stale else 0)
-    for path, text in wanted.items():
-        path.write_text(text)
+    return {PAGE: page(result, *others), README: between(README, BEGIN, END, summary(result))}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_check(documents(), "write_speed_page.py")

@@ -1,5 +1,9 @@
 """Where sweeps run, and what they log."""
 
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,3 +40,34 @@ def test_epochs_for_tensorboard(tmp_path: Path) -> None:
     events = EventAccumulator(str(folder)).Reload()
     assert [event.step for event in events.Scalars("train_loss")] == [1, 2, 3]
     assert "validation_accuracy" in events.Tags()["scalars"]
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes in /proc")
+def test_workers_leave_with_the_first_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from kafnets.cli import main; main()", "compare", "--data", "digits"]
+    command += ["--jobs", "2", "--epochs", "500", "--seeds", "4", "--activations", "kaf"]
+    command += ["--output", str(tmp_path)]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len(list(tmp_path.rglob("checkpoint.pt"))) >= 2)
+        workers = [each for each in children_of(first.pid) if "spawn_main" in command_of(each)]
+        assert len(workers) >= 2
+    finally:
+        first.kill()  # it has no time to stop anybody
+        first.wait()
+    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.1)
+
+
+def children_of(process: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def command_of(process: int) -> str:
+    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()

@@ -1,0 +1,112 @@
+"""Write what came out of the reinforcement-learning runs into docs/reinforcement-learning.md.
+
+Usage: python scripts/write_rl_page.py [--check]. With --check nothing is written; the exit code tells whether
+the page says what the stored runs say.
+"""
+
+import json
+
+from sections import ROOT, between, write_or_check
+
+from kafnets.experiments import rl
+from kafnets.experiments.summary import Cell, cells
+
+PAGE = ROOT / "docs/reinforcement-learning.md"
+BEGIN, END = "<!-- rl: written by scripts/write_rl_page.py -->", "<!-- end of rl -->"
+RESULTS = ROOT / "results"
+MEASURES = {"area": "the area under the curve", "reward": "the final reward", "greedy": "without noise"}
+
+
+def profiles() -> list[int]:
+    """Numbers of steps that there are runs of, most first."""
+    found = {rl.steps_of(path.name) for path in (RESULTS / "rl").glob("*")}
+    return sorted((steps for steps in found if steps is not None), reverse=True)
+
+
+def score(cell: Cell) -> str:
+    digits = 0 if abs(cell.mean) >= 1000 else 1
+    return f"{cell.mean:,.{digits}f} ± {cell.deviation:,.{digits}f}"
+
+
+def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None:
+    """Rows of the table, and what they show."""
+    wanted = rl.descriptions([environment], rl.ACTIVATIONS, steps, seeds=20)
+    found = {metric: cells(wanted, RESULTS, metric) for metric in MEASURES}
+    if len(found["reward"]) < len(rl.ACTIVATIONS):
+        return None
+    rows = [
+        f"| {environment} | {each[0].label} | {score(each[0])} | {score(each[1])} | {score(each[2])} | "
+        f"{len(each[0].test)} | {each[0].parameters:,} |"
+        for each in zip(*found.values(), strict=True)
+    ]
+    verdicts = []
+    for metric in ("area", "reward"):
+        base, ours = found[metric]
+        tested = ours.against(base)
+        better = "larger" if ours.mean > base.mean else "smaller"
+        told = f"{MEASURES[metric]} is {better} with KAF, by {abs(ours.mean - base.mean):,.1f}"
+        if tested is None:
+            verdicts.append(f"{told}; too few seeds for a test")
+            continue
+        noise = "more than noise" if tested.significant else "no more than noise may do"
+        verdicts.append(f"{told}: {noise} ({tested.name}, p = {tested.p_value:.2g})")
+    return rows, [f"- **{environment}**: {verdicts[0]}; {verdicts[1]}."]
+
+
+def text() -> str:
+    parts = []
+    for steps in profiles():
+        found = {name: compared(steps, name) for name in rl.ENVIRONMENTS}
+        done = {name: each for name, each in found.items() if each is not None}
+        if not done:
+            continue
+        short = "" if steps == rl.STEPS else f" The PPO paper has {rl.STEPS:,} steps: these runs are shorter."
+        lines = [
+            f"### {steps:,} steps",
+            "",
+            f'Means and deviations over seeds, of runs in `results/rl/{rl.profile_of(steps)}`.{short} "Area" is '
+            'the mean of the curve over all steps, "final" the mean of the episodes in the last tenth, and '
+            f'"without noise" the mean of {rl.EPISODES} episodes of the trained policy.',
+            "",
+            "| environment | activation | area | final | without noise | seeds | parameters |",
+            "|---|---|---|---|---|---|---|",
+            *(row for rows, _ in done.values() for row in rows),
+            "",
+            *(verdict for _, verdicts in done.values() for verdict in verdicts),
+        ]
+        parts.append("\n".join(lines))
+    tests = 2 * len(rl.ENVIRONMENTS)
+    parts.append(
+        f"p-values are for one comparison each. With {tests} of them in a table, one below 0.05 is to be "
+        f"expected now and then: by Bonferroni's rule only those below {0.05 / tests:.2g} count."
+    )
+    parts.append(acting())
+    return "\n\n".join(parts)
+
+
+def acting() -> str:
+    """What `kafnets bench acting` has measured."""
+    result = json.loads((ROOT / "benchmarks/results/cpu/acting.json").read_text())
+    names = list(next(iter(result["times"].values())))
+    lines = [
+        "### What acting costs",
+        "",
+        "Steps a second in the environment, the policy choosing each action as Stable-Baselines3 does it, over "
+        "those with tanh; `kafnets bench acting`, the median of many taken in turn, one thread.",
+        "",
+        f"| environment | {' | '.join(names)} |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for environment, times in result["times"].items():
+        ratios = (f"{times['tanh']['median'] / times[name]['median']:.2f}" for name in names)
+        lines.append(f"| {environment} | {' | '.join(ratios)} |")
+    stamp = result["provenance"]
+    lines += [
+        "",
+        f"{stamp['hardware']['processor']}, commit {stamp['commit'][:12]}, {result['profile']} profile.",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    write_or_check({PAGE: between(PAGE, BEGIN, END, text())}, "write_rl_page.py")
