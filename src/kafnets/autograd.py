@@ -1,6 +1,8 @@
 """KAF and 2D-KAF for HIPS autograd: functions of NumPy arrays with their gradients registered."""
 
+import operator
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy
@@ -87,7 +89,7 @@ def coefficients(neurons: int, *, dimensions: int = 1, seed: int = 0, **options:
         options: ``dictionary_size``, ``boundary``, ``kernel``, ``init``, ``dictionary`` and ``preset``, as
             the torch modules take them: ``init="tanh"`` follows tanh.
     """
-    return parameters_of(twin(dimensions, neurons, options, seed))["alpha"]
+    return parameters_of(twin(dimensions, neurons, options, operator.index(seed)))["alpha"]
 
 
 def from_torch(module: Expansion) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -135,6 +137,9 @@ def _call(
     axis: int,
     preset: str,
 ) -> Array:
+    x, alpha = (anp.array(each) if isinstance(each, list | tuple | float) else each for each in (x, alpha))
+    if gamma is not None and not isinstance(gamma, Real):
+        gamma = anp.array(gamma)  # also where autograd differentiates by a plain number
     if x.dtype.kind != "f":
         raise TypeError(f"x must be a floating-point array, got {x.dtype}: convert it with .astype")
     call = checked(
@@ -149,8 +154,12 @@ def _call(
         preset=preset,
     )
     learned = None if call.plan.gamma is not None else gamma
-    s = anp.moveaxis(x, call.axis, -1)
-    return anp.moveaxis(_expand(s, alpha, learned, call.plan), -1, call.axis)
+    # Half precision is computed in float32, and coefficients in the precision of x.
+    dtype = x.dtype if x.dtype.itemsize >= 4 else numpy.dtype(numpy.float32)
+    s, alpha = (each if each.dtype == dtype else each.astype(dtype) for each in (x, alpha))
+    result = _expand(anp.moveaxis(s, call.axis, -1), alpha, learned, call.plan)
+    result = anp.moveaxis(result, -1, call.axis)
+    return result if x.dtype == dtype else result.astype(x.dtype)
 
 
 def _double(s: Array) -> bool:
@@ -159,9 +168,7 @@ def _double(s: Array) -> bool:
 
 @primitive  # type: ignore[untyped-decorator]
 def _expand(s: Array, alpha: Array, gamma: Array | None, plan: Plan) -> Array:
-    return formulas.expand(_PLAIN, plan, s, alpha.astype(s.dtype, copy=False), gamma, _double(s)).astype(
-        s.dtype, copy=False
-    )
+    return formulas.expand(_PLAIN, plan, s, alpha, gamma, _double(s)).astype(s.dtype, copy=False)
 
 
 def _slopes(s: Array, alpha: Array, gamma: Array | None, plan: Plan) -> Array:

@@ -55,7 +55,7 @@ def test_workers_leave_with_the_first_process(tmp_path: Path) -> None:
     finally:
         first.kill()  # it has no time to stop anybody
         first.wait()
-    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
+    wait_until(lambda: not any(map(at_work, workers)))
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
@@ -63,6 +63,15 @@ def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
     while not true():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.1)
+
+
+def at_work(process: int) -> bool:
+    """Neither gone nor a zombie, which is what is left where nobody asks how it ended."""
+    status = Path(f"/proc/{process}/status")
+    try:
+        return "State:\tZ" not in status.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def children_of(process: int) -> list[int]:

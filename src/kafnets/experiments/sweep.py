@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from multiprocessing.managers import SyncManager
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any, Literal
@@ -79,7 +80,9 @@ def _side_by_side(
     threads = max(1, (os.cpu_count() or 1) // jobs)
     # Fresh processes: a fork of one with threads may hang.
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager:
+    manager = SyncManager(ctx=context)
+    manager.start(leave_with_parent)
+    with manager:
         epochs: Queue[tuple[int, dict[str, Any]]] = manager.Queue()
         others = multiprocessing.active_children()  # the manager's process, and the caller's own
         pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads, epochs))
@@ -128,15 +131,19 @@ def _begin(threads: int, epochs: "Queue[tuple[int, dict[str, Any]]]") -> None:
     load_plugins()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(threads)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    leave_with_parent()
 
 
-def _leave_with_parent() -> None:
-    """A first process that is killed has no time to stop its workers, which would go on for nobody."""
+def leave_with_parent() -> None:
+    """A first process that is killed has no time to stop the others, which would go on for nobody."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
+    assert parent is not None
+
+    def watch() -> None:
         parent.join()
         os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _work(number: int, description: Runnable, output: Path, tensorboard: bool) -> Outcome:

@@ -54,23 +54,22 @@ def slope(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
 
 def by_coefficients(xp: Library, plan: Plan, upstream: Array, s: Array, gamma: Any) -> Array:
     """The derivative of ``sum(upstream * output)`` by alpha."""
-    terms, found = terms_of(plan.kernel), []
+    terms, size = terms_of(plan.kernel), plan.size
     if plan.dimensions == 1:
-        for d in plan.dictionary:
-            found.append(over_rows(xp, upstream * terms.value(xp, plan.kernel, s, d, gamma)))
-        return xp.stack(found, axis=-1)
+
+        def column(i: Any) -> Array:
+            d = xp.element(plan.dictionary, i, s)
+            return over_rows(xp, upstream * terms.value(xp, plan.kernel, s, d, gamma))
+
+        return xp.transpose(xp.collect(size, column), (1, 0))
     s1, s2 = pair(s)
 
-    def row(i: Any) -> Array:
-        d1 = xp.element(plan.dictionary, i, s)
-        return xp.stack(
-            [
-                over_rows(xp, upstream * terms.value2d(xp, plan.kernel, s1, s2, d1, d2, gamma))
-                for d2 in plan.dictionary
-            ]
-        )
+    def cell(number: Any) -> Array:
+        d1 = xp.element(plan.dictionary, number // size, s)
+        d2 = xp.element(plan.dictionary, number % size, s)
+        return over_rows(xp, upstream * terms.value2d(xp, plan.kernel, s1, s2, d1, d2, gamma))
 
-    return xp.transpose(xp.collect(plan.size, row), (2, 0, 1))
+    return xp.transpose(xp.reshape(xp.collect(size**2, cell), (size, size, -1)), (2, 0, 1))
 
 
 def by_gamma(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:

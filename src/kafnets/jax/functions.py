@@ -1,16 +1,18 @@
 """Pure functions of activations and parameters."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from kafnets.frontends.exchange import parameters_of
 from kafnets.frontends.plan import checked, twin
 from kafnets.jax.primitive import expand_p
 from kafnets.kernels import Kernel
+from kafnets.nn.initializers import Normal
+from kafnets.nn.presets import find_preset
 
 
 def kaf(
@@ -74,16 +76,27 @@ def coefficients(
         options: ``dictionary_size``, ``boundary``, ``kernel``, ``init``, ``dictionary`` and ``preset``, as
             the torch modules take them: ``init="tanh"`` follows tanh.
     """
-    alpha = parameters_of(twin(dimensions, neurons, options, number_of(seed)))["alpha"]
-    return jnp.asarray(alpha, dtype=dtype or jnp.result_type(float))
+    key = seed if isinstance(seed, jax.Array) else jax.random.key(operator.index(seed))
+    return first_coefficients(dimensions, neurons, options, key, dtype)
 
 
-def number_of(seed: int | jax.Array) -> int:
-    """The seed itself, or a number that a key stands for."""
-    if isinstance(seed, int):
-        return seed
-    bits = jax.random.key_data(seed) if jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) else seed
-    return int.from_bytes(np.asarray(bits).tobytes()[:8], "little") >> 1
+def first_coefficients(
+    dimensions: int, neurons: int, options: dict[str, Any], key: jax.Array | None, dtype: Any
+) -> jax.Array:
+    """As :func:`coefficients`; random ones are drawn by JAX, so that it may be traced."""
+    dtype = dtype or jnp.result_type(float)
+    init = options.get("init")
+    if init is None:
+        init = Normal(find_preset(options.get("preset", "paper")).std)
+    if not isinstance(init, Normal):
+        seed = None if key is None else int(jax.random.randint(key, (), 0, 2**31 - 1))
+        return jnp.asarray(parameters_of(twin(dimensions, neurons, options, seed))["alpha"], dtype)
+    shape = parameters_of(twin(dimensions, 1, options | {"init": Normal(0.0)}))["alpha"].shape
+    if key is None:
+        if init.std:
+            raise ValueError("rngs must be given for random first values: rngs=nnx.Rngs(0)")
+        return jnp.zeros((neurons, *shape[1:]), dtype)
+    return init.std * jax.random.normal(key, (neurons, *shape[1:]), dtype)
 
 
 def _expand(

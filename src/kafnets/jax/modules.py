@@ -9,7 +9,7 @@ from flax import nnx
 
 from kafnets.frontends.exchange import Arrays, Trained
 from kafnets.frontends.plan import Expansion, twin
-from kafnets.jax.functions import kaf, kaf2d, number_of
+from kafnets.jax.functions import first_coefficients, kaf, kaf2d
 from kafnets.kernels import Kernel
 from kafnets.nn.expansions import Init
 from kafnets.nn.initializers import Normal
@@ -43,14 +43,16 @@ class _Expansion(nnx.Module):
             options["dictionary_size"] = dictionary_size
         if num_features % self.dimensions:
             raise ValueError(f"num_features must be even, since neighbours are paired, got {num_features}")
-        seed = None if rngs is None else number_of(rngs.params())
-        if seed is None and init is None:
-            raise ValueError("rngs must be given for random first values: rngs=nnx.Rngs(0)")
-        made = Trained.of(twin(self.dimensions, num_features // self.dimensions, options, seed))
+        if not isinstance(rngs, nnx.Rngs | None):
+            raise TypeError(f"rngs must be nnx.Rngs, got {rngs!r}: rngs=nnx.Rngs(0)")
+        neurons = num_features // self.dimensions
+        made = Trained.of(twin(self.dimensions, neurons, options | {"init": Normal(0.0)}))
         self.axis = axis
         self.kernel = made.kernel
         self.dictionary = made.dictionary
         self._take(made.arrays, param_dtype)
+        key = None if rngs is None else rngs.params()
+        self.alpha[...] = first_coefficients(self.dimensions, neurons, options, key, self.alpha.dtype)
 
     def _take(self, arrays: Arrays, dtype: Any = None) -> None:
         """Parameters with these values."""

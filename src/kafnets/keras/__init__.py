@@ -4,7 +4,7 @@ import os
 
 from kafnets.coexistence import make_room_for_tensorflow
 
-if os.environ.get("KERAS_BACKEND", "tensorflow") == "tensorflow":
+if (os.environ.get("KERAS_BACKEND") or "tensorflow") == "tensorflow":
     make_room_for_tensorflow()
 
 try:

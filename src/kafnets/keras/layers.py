@@ -88,6 +88,7 @@ class _Expansion(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, inputs: Any) -> Any:
         """The functions' values."""
+        self._check(inputs)
         dtype = "float64" if keras.backend.standardize_dtype(inputs.dtype) == "float64" else "float32"
         place = self.axis % len(inputs.shape)
         s = ops.cast(ops.moveaxis(inputs, place, -1), dtype)
@@ -97,6 +98,19 @@ class _Expansion(keras.layers.Layer):  # type: ignore[misc]
             gamma = ops.exp(ops.cast(ops.convert_to_tensor(self.log_gamma), dtype))
         result = expansion()(self._plan, s, alpha, gamma)
         return ops.cast(ops.moveaxis(result, -1, place), inputs.dtype)
+
+    def _check(self, inputs: Any) -> None:
+        given = keras.backend.standardize_dtype(inputs.dtype)
+        if not keras.backend.is_float_dtype(given):
+            raise TypeError(f"inputs must be floating-point numbers, got {given}: convert them first")
+        channels = self.alpha.shape[0] * self.dimensions
+        rank = len(inputs.shape)
+        found = inputs.shape[self.axis] if -rank <= self.axis < rank else None
+        if found != channels:
+            raise ValueError(
+                f"{type(self).__name__} was built for {channels} channels along axis={self.axis}, got inputs of "
+                f"shape {tuple(inputs.shape)}"
+            )
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
         """Channels become half as many where neighbours are paired."""

@@ -18,6 +18,8 @@ def kernel(given: Kernel | dict[str, Any] | None) -> Kernel | None:
     """From what :func:`of_kernel` gives, or itself."""
     if isinstance(given, dict):
         return KERNELS[given["name"]](**given["options"])
+    if given is not None and type(given) not in KERNELS.values():
+        raise TypeError(f"kernel must be one of {', '.join(KERNELS)} or None, got {given!r}")
     return given
 
 
