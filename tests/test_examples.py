@@ -11,7 +11,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GUIDES = [
     ROOT / "docs" / f"{name}.md"
-    for name in ("compare", "reproduce", "reinforcement-learning", "training", "estimators", "looking")
+    for name in (
+        "compare",
+        "reproduce",
+        "reinforcement-learning",
+        "training",
+        "estimators",
+        "looking",
+        "frameworks",
+    )
 ]
 PAGES = [*sorted((ROOT / "docs/zoo").glob("*.md")), *GUIDES]
 
