@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy
 
@@ -79,7 +79,7 @@ def kaf2d(
     return _call(2, x, alpha, boundary, dictionary, kernel, gamma, axis, preset)
 
 
-def coefficients(neurons: int, *, dimensions: int = 1, seed: int = 0, **options: Any) -> Array:
+def coefficients(neurons: int, *, dimensions: int = 1, seed: SupportsIndex = 0, **options: Any) -> Array:
     """First values of alpha: ``(neurons, D)``, or ``(neurons, D, D)`` for two dimensions, in float64.
 
     Args:

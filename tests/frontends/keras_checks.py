@@ -140,6 +140,15 @@ def test_shapes_without_a_batch_size() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="must be even"):
         front.KAF2D()(np.zeros((2, 3), np.float32))
+    built = front.KAF()
+    built(np.ones((2, 4), np.float32))
+    for wrong in ((2, 64), (2, 4, 3)):
+        with pytest.raises(ValueError, match="built for 4 channels"):
+            built(np.ones(wrong, np.float32))
+    with pytest.raises(TypeError, match="floating-point numbers, got int32"):
+        built(np.ones((2, 4), np.int32))
+    with pytest.raises(TypeError, match="kernel must be one of Gaussian"):
+        front.KAF(kernel="gaussian")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="known size"):
         front.KAF()(keras.Input((None,)))
     with pytest.raises(ValueError, match="no coefficients yet"):

@@ -85,6 +85,21 @@ def test_memory_does_not_grow_with_the_dictionary() -> None:
     assert peaks[1] < 1.5 * peaks[0]
 
 
+def test_half_precision_and_plain_numbers() -> None:
+    from autograd import grad
+
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    alpha = front.coefficients(3, seed=np.int64(1))
+    half = front.kaf(x.astype(np.float16), alpha)
+    assert half.dtype == np.float16
+    np.testing.assert_allclose(half, front.kaf(x, alpha), atol=0.01)
+    by_input = grad(lambda x: anp.sum(front.kaf(x, alpha)))(x.astype(np.float32))
+    assert by_input.dtype == np.float32
+    slope = grad(lambda gamma: anp.sum(front.kaf(x, alpha, gamma=gamma)))(1.0)
+    assert np.shape(slope) == ()
+    np.testing.assert_array_equal(front.kaf(x.tolist(), alpha.tolist()), front.kaf(x, alpha))
+
+
 def test_refusals() -> None:
     with pytest.raises(TypeError, match="floating-point array"):
         front.kaf(np.ones((2, 3), int), np.ones((3, 5)))

@@ -187,7 +187,37 @@ def test_first_values() -> None:
     followed = front.KAF(1, init="tanh")  # nothing random, so no keys
     np.testing.assert_allclose(followed(jnp.asarray(x)), np.tanh(x), atol=0.02)
     assert front.coefficients(3, dimensions=2, seed=jax.random.key(0)).shape == (3, 10, 10)
+    drawn = [float(front.coefficients(1, seed=jax.random.key(number))[0, 0]) for number in range(6)]
+    assert len(set(drawn)) == 6
     np.testing.assert_array_equal(front.coefficients(3, seed=4), front.coefficients(3, seed=4))
+
+
+def test_first_values_under_a_trace() -> None:
+    abstract = nnx.eval_shape(lambda: front.KAF(4, rngs=nnx.Rngs(0)))
+    assert abstract.alpha.shape == (4, 20)
+    made = nnx.jit(lambda: front.KAF2D(4, rngs=nnx.Rngs(0)))()
+    np.testing.assert_allclose(made.alpha[...], front.KAF2D(4, rngs=nnx.Rngs(0)).alpha[...], atol=1e-6)
+    keys = jax.random.split(jax.random.key(0), 3)
+    many = jax.vmap(lambda key: front.coefficients(4, seed=key))(keys)
+    assert many.shape == (3, 4, 20)
+
+
+@pytest.mark.parametrize("kernel", [kafnets.Gaussian(learn_gamma=True), kafnets.Softplus()])
+def test_memory_of_other_kernels(kernel: kafnets.Kernel) -> None:
+    used = []
+    for size in (10, 80):
+        module = front.KAF(64, dictionary_size=size, kernel=kernel, rngs=nnx.Rngs(0))
+        graph, state = nnx.split(module)
+        x = jnp.zeros((2000, 64))
+
+        def loss(state: Any, x: Any, graph: Any = graph) -> Any:
+            return jnp.square(nnx.merge(graph, state)(x)).sum()
+
+        analysis = jax.jit(jax.grad(loss, (0, 1))).lower(state, x).compile().memory_analysis()
+        assert analysis is not None
+        used.append(analysis.temp_size_in_bytes / x.nbytes)
+    assert max(used) < 10
+    assert used[1] <= 1.5 * used[0]
 
 
 @pytest.mark.parametrize(
@@ -218,6 +248,8 @@ def test_first_values() -> None:
             "two dimensions",
         ),
         (lambda: front.KAF(3), "rngs must be given"),
+        (lambda: front.KAF(3, init=front.Normal(1.0)), "rngs must be given"),
+        (lambda: front.KAF(3, rngs=0), "rngs must be nnx.Rngs"),  # type: ignore[arg-type]
         (lambda: front.KAF2D(3, rngs=nnx.Rngs(0)), "num_features must be even"),
     ],
 )

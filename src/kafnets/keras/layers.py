@@ -108,8 +108,8 @@ class _Expansion(keras.layers.Layer):  # type: ignore[misc]
         found = inputs.shape[self.axis] if -rank <= self.axis < rank else None
         if found != channels:
             raise ValueError(
-                f"{type(self).__name__} was built for {channels} channels along axis={self.axis}, got inputs of "
-                f"shape {tuple(inputs.shape)}"
+                f"{type(self).__name__} was built for {channels} channels along axis={self.axis}, got inputs "
+                f"of shape {tuple(inputs.shape)}"
             )
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
