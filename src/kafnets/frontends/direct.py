@@ -15,11 +15,14 @@ Array = Any
 
 def value(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
     """The expansion."""
-    terms, total = terms_of(plan.kernel), 0.0
+    terms = terms_of(plan.kernel)
     if plan.dimensions == 1:
-        for i, d in enumerate(plan.dictionary):
-            total = total + alpha[:, i] * terms.value(xp, plan.kernel, s, d, gamma)
-        return total
+
+        def add(i: Any, total: Array) -> Array:
+            d = xp.element(plan.dictionary, i, s)
+            return total + alpha[:, i] * terms.value(xp, plan.kernel, s, d, gamma)
+
+        return xp.accumulate(plan.size, add, xp.zeros_like(s))
     s1, s2 = pair(s)
 
     def add_row(i: Any, total: Array) -> Array:
@@ -33,11 +36,14 @@ def value(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
 
 def slope(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
     """Its derivative by each input."""
-    terms, total = terms_of(plan.kernel), 0.0
+    terms = terms_of(plan.kernel)
     if plan.dimensions == 1:
-        for i, d in enumerate(plan.dictionary):
-            total = total + alpha[:, i] * terms.slope(xp, plan.kernel, s, d, gamma)
-        return total
+
+        def add(i: Any, total: Array) -> Array:
+            d = xp.element(plan.dictionary, i, s)
+            return total + alpha[:, i] * terms.slope(xp, plan.kernel, s, d, gamma)
+
+        return xp.accumulate(plan.size, add, xp.zeros_like(s))
     s1, s2 = pair(s)
 
     def add_row(i: Any, totals: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -74,11 +80,13 @@ def by_coefficients(xp: Library, plan: Plan, upstream: Array, s: Array, gamma: A
 
 def by_gamma(xp: Library, plan: Plan, s: Array, alpha: Array, gamma: Any) -> Array:
     """The derivative of each output by its neuron's bandwidth."""
-    total = 0.0
     if plan.dimensions == 1:
-        for i, d in enumerate(plan.dictionary):
-            total = total + alpha[:, i] * GAUSSIAN.by_gamma(xp, s, d, gamma)
-        return total
+
+        def add(i: Any, total: Array) -> Array:
+            d = xp.element(plan.dictionary, i, s)
+            return total + alpha[:, i] * GAUSSIAN.by_gamma(xp, s, d, gamma)
+
+        return xp.accumulate(plan.size, add, xp.zeros_like(s))
     s1, s2 = pair(s)
 
     def add_row(i: Any, total: Array) -> Array:
