@@ -14,6 +14,9 @@ from kafnets.experiments.summary import Cell, cells
 PAGE = ROOT / "docs/reinforcement-learning.md"
 BEGIN, END = "<!-- rl: written by scripts/write_rl_page.py -->", "<!-- end of rl -->"
 RESULTS = ROOT / "results"
+COMPARISONS = 2 * len(rl.ENVIRONMENTS)
+"""Tests in a table: area and final reward of each environment."""
+
 MEASURES = {"area": "the area under the curve", "reward": "the final reward", "greedy": "without noise"}
 
 
@@ -48,8 +51,9 @@ def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None
         if tested is None:
             verdicts.append(f"{told}; too few seeds for a test")
             continue
-        noise = "more than noise" if tested.significant else "no more than noise may do"
-        verdicts.append(f"{told}: {noise} ({tested.name}, p = {tested.p_value:.2g})")
+        found_so = tested.corrected(COMPARISONS)
+        noise = "more than noise" if found_so.significant else "no more than noise may do"
+        verdicts.append(f"{told}: {noise} (p = {found_so.p_value:.2g})")
     return rows, [f"- **{environment}**: {verdicts[0]}; {verdicts[1]}."]
 
 
@@ -75,10 +79,9 @@ def text() -> str:
             *(verdict for _, verdicts in done.values() for verdict in verdicts),
         ]
         parts.append("\n".join(lines))
-    tests = 2 * len(rl.ENVIRONMENTS)
     parts.append(
-        f"p-values are for one comparison each. With {tests} of them in a table, one below 0.05 is to be "
-        f"expected now and then: by Bonferroni's rule only those below {0.05 / tests:.2g} count."
+        f"p-values are of paired t-tests over seeds, times {COMPARISONS} for as many comparisons. Few seeds can "
+        "show large differences only."
     )
     parts.append(
         "![Two swimmers, one with tanh and one with KAFs](images/swimmer.webp)\n\n"
