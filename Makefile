@@ -13,7 +13,9 @@ demo: $(INSTALLED)
 		--seeds 5 --jobs 2 --output demo-output
 	$(BIN)/kafnets report demo-output
 
-test: $(INSTALLED) $(TF_INSTALLED)
+# Both environments at once: one compiles while the other downloads.
+test:
+	$(MAKE) -j 2 $(INSTALLED) $(TF_INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
