@@ -30,7 +30,7 @@ def test_sensorless(train: Callable[[int], float]) -> None:
     assert train(EPOCHS) > ACCURACY
 
 
-@pytest.mark.parametrize("backend", ["torch", "jax"])
+@pytest.mark.parametrize("backend", ["torch"])
 def test_sensorless_in_keras(backend: str) -> None:
     """In a process of its own, since Keras chooses its backend once."""
     program = f"from examples.sensorless_keras import main; assert main({EPOCHS}) > {ACCURACY}"
