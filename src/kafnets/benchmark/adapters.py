@@ -19,7 +19,7 @@ class Found(NamedTuple):
     value: Array
     by_input: Array
     by_coefficients: Array
-    by_log_gamma: Array | None
+    by_log_gamma: Array | None = None
 
 
 class Adapter(Protocol):
@@ -43,7 +43,7 @@ class Torch:
         s = torch.from_numpy(x).requires_grad_()
         output = module(s)
         found = torch.autograd.grad(output, [s, *module.parameters()], torch.from_numpy(upstream))
-        return _found(output.detach().numpy(), *(each.numpy() for each in found))
+        return Found(output.detach().numpy(), *(each.numpy() for each in found))
 
     def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
         """In eager mode, as most people run it."""
@@ -82,7 +82,7 @@ class Jax:
                 return output, *back(upstream)
 
             output, by_input, by_parameters = jax.jit(whole)(x, arrays, upstream)
-            return _found(
+            return Found(
                 np.asarray(output),
                 np.asarray(by_input),
                 *(np.asarray(by_parameters[name]) for name in sorted(by_parameters)),
@@ -136,7 +136,7 @@ class Autograd:
         function = _autograd_function(trained, axis)
         back, output = make_vjp(lambda all_of_them: function(*all_of_them))((x, *arrays))
         by_input, *rest = back(upstream)
-        return _found(output, by_input, *rest)
+        return Found(output, by_input, *rest)
 
     def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
         """PReLU and ELU as formulas, since autograd has no activations."""
@@ -194,7 +194,7 @@ class Keras:
             for name, values in trained.arrays.items():
                 getattr(layer, name).assign(values)
             found = _keras_gradient(layer, x.shape)(x, upstream)
-            return _found(*(np.array(keras.ops.convert_to_numpy(each)) for each in found))
+            return Found(*(np.array(keras.ops.convert_to_numpy(each)) for each in found))
 
     def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
         """Compiled on TensorFlow and JAX, in eager mode on torch."""
@@ -275,10 +275,6 @@ def _double_in_jax(wanted: bool) -> Any:
 
 def _single(arrays: dict[str, Array]) -> dict[str, Array]:
     return {name: values.astype(np.float32) for name, values in arrays.items()}
-
-
-def _found(value: Array, by_input: Array, by_alpha: Array, by_log_gamma: Array | None = None) -> Found:
-    return Found(value, by_input, by_alpha, by_log_gamma)
 
 
 ADAPTERS: dict[str, tuple[Callable[[], Adapter], dict[str, str], tuple[str, ...]]] = {

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+import torch
+
 from kafnets.frontends.kernels import terms_of
 from kafnets.kernels import Gaussian, Kernel
 from kafnets.nn.expansions import KAF, KAF2D
@@ -75,8 +78,6 @@ class Plan:
     @functools.cached_property
     def grid(self) -> Grid | None:
         """The dictionary again, if it is equispaced."""
-        import numpy as np
-
         return Grid.of(np.asarray(self.dictionary))
 
     @property
@@ -113,10 +114,8 @@ def twin(dimensions: int, neurons: int, options: dict[str, Any], seed: int | Non
         dimensions: 1 for a KAF, 2 for a 2D-KAF.
         neurons: how many functions.
         options: as the modules take them.
-        seed: of random first values; zeros in place of them if None.
+        seed: of random first values; None where nothing random is asked for.
     """
-    import torch
-
     generator = torch.Generator()
     if seed is not None:
         generator.manual_seed(seed)
