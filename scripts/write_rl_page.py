@@ -94,19 +94,20 @@ def text() -> str:
 def acting() -> str:
     """What `kafnets bench acting` has measured."""
     result = json.loads((ROOT / "benchmarks/results/cpu/acting.json").read_text())
-    names = list(next(iter(result["times"].values())))
+    names = list(next(iter(result["ratios"].values())))
     lines = [
         "### Acting, measured",
         "",
         "Steps a second in the environment, the policy choosing each action as Stable-Baselines3 does it, over "
-        "those with tanh; `kafnets bench acting`, the median of many taken in turn, one thread.",
+        f"those with tanh: the median of the ratios of {result['turns']} turns of {result['steps']} steps, one "
+        "thread. The environment is given the same actions in each case, so that only the choosing differs.",
         "",
         f"| environment | {' | '.join(names)} |",
         "|---" * (len(names) + 1) + "|",
     ]
-    for environment, times in result["times"].items():
-        ratios = (f"{times['tanh']['median'] / times[name]['median']:.2f}" for name in names)
-        lines.append(f"| {environment} | {' | '.join(ratios)} |")
+    for environment, ratios in result["ratios"].items():
+        medians = (f"{ratios[name]['median']:.2f}" for name in names)
+        lines.append(f"| {environment} | {' | '.join(medians)} |")
     stamp = result["provenance"]
     lines += [
         "",

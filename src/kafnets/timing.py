@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 SHORT = 0.02
 """Seconds up to which a run is called once before it is timed."""
@@ -47,6 +48,17 @@ def interleaved(
                     run()
                 times[name].append(_seconds(run))
     return {name: _summary(np.array(found) * 1e3) for name, found in times.items()}
+
+
+def in_turns(runs: Mapping[str, Callable[[], None]], turns: int) -> dict[str, NDArray[np.float64]]:
+    """Seconds of each run by turn, for ratios within a turn: what lasts longer drops out of them."""
+    times = {name: np.empty(turns) for name in runs}
+    for run in runs.values():
+        run()
+    for turn in range(turns):
+        for name, run in runs.items():
+            times[name][turn] = _seconds(run)
+    return times
 
 
 def _seconds(run: Callable[[], None]) -> float:

@@ -119,6 +119,12 @@ def test_tiny_and_huge_bandwidths(kernels: cpu.Kernels, power: float, dtype: tor
         check(kernels, 1.5 * torch.randn(20, 4, dtype=dtype), alpha, grid_of(size), 10.0**power)
 
 
+def test_constants_are_those_of_the_call(kernels: cpu.Kernels) -> None:
+    s, alpha = 1.5 * torch.randn(9, 17), torch.randn(17, 20)
+    for gamma in (*[0.1 * 2**power for power in range(12)], 0.1, 0.1, 0.2):
+        check(kernels, s, alpha, grid_of(20), gamma)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_far_outside_the_dictionary(kernels: cpu.Kernels, dtype: torch.dtype) -> None:
     far = torch.tensor([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0, 1e3, 1e10, 1e30], dtype=dtype)

@@ -76,35 +76,32 @@ class Kernels:
             }
             for direction in ("forward", "backward")
         )
+        self._few_rows = {dtype: self._forward["kaf", dtype] for dtype in dtypes}
 
     def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
         """The expansion, a 2D-KAF if alpha has three axes."""
-        settings = (grid.first, grid.spacing, gamma)
-        if (rows := self._few_rows(input, alpha, grid, settings, dim)) is not None:
-            return rows
-        return self.run(_kind_of(alpha), input, alpha, grid.size, settings, dim)
-
-    def _few_rows(
-        self, input: Tensor, alpha: Tensor, grid: Grid, settings: Settings, dim: int
-    ) -> Tensor | None:
-        """A row or a few through a KAF, as when a policy acts; None if it is anything else.
-
-        There is so little to compute that asking what :meth:`run` asks would take longer.
-        """
-        kernel = self._forward.get(("kaf", dtype := input.dtype))
-        shape = input.shape
-        if len(shape) != 2 or dim not in (1, -1) or alpha.dim() != 2 or alpha.dtype is not dtype:
-            return None
-        batch, neurons = shape
-        if kernel is None or not 0 < batch * neurons * grid.size < TERMS_A_THREAD:
-            return None
-        if not (input.is_contiguous() and alpha.is_contiguous()):
-            return None
-        result = torch.empty_like(input)
-        kernel(
-            input.data_ptr(), alpha.data_ptr(), result.data_ptr(), batch, neurons, 1, grid.size, *settings, 1
-        )
-        return result
+        # A row or a few through a KAF, as when a policy acts: there is so little to compute that asking what
+        # :meth:`run` asks would take longer.
+        size, first, spacing = grid.size, grid.first, grid.spacing
+        kernel = self._few_rows.get(dtype := input.dtype)
+        if (
+            kernel is not None
+            and input.dim() == 2
+            and (dim == -1 or dim == 1)
+            and 0 < input.numel() * size < TERMS_A_THREAD
+            and alpha.dim() == 2
+            and alpha.dtype is dtype
+            and input.is_contiguous()
+            and alpha.is_contiguous()
+        ):
+            batch, neurons = input.shape
+            result = torch.empty_like(input)
+            kernel(
+                input.data_ptr(), alpha.data_ptr(), result.data_ptr(), batch, neurons, 1,
+                size, first, spacing, gamma, 1,
+            )  # fmt: skip
+            return result
+        return self.run(_kind_of(alpha), input, alpha, size, (first, spacing, gamma), dim)
 
     def backward(
         self,

@@ -105,9 +105,14 @@ def _expand(
         return along_dim(expansion.portable, input, alpha, dictionary, kernel, gamma, dim, grid)
     assert grid is not None
     assert type(gamma) is float
+    if how == "cpu":
+        assert cpu.kernels is not None
+        return fused.run(input, alpha, grid, gamma, dim, cpu.kernels)
     if how == "operator":
         return library.expand(input, alpha, grid.first, grid.spacing, gamma, dim)
-    return fused.run(input, alpha, grid, gamma, dim, _runner(how))
+    from kafnets.ops.triton import TritonRunner
+
+    return fused.run(input, alpha, grid, gamma, dim, TritonRunner())
 
 
 def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
@@ -147,12 +152,3 @@ def _kernels_for(input: Tensor) -> str | None:
     if input.is_cpu:
         return "cpu" if cpu.kernels is not None else None
     return "triton" if input.is_cuda and backends.triton_obstacle() is None else None
-
-
-def _runner(how: str) -> fused.Runner:
-    if how == "cpu":
-        assert cpu.kernels is not None
-        return cpu.kernels
-    from kafnets.ops.triton import TritonRunner
-
-    return TritonRunner()

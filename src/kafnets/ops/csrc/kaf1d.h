@@ -7,7 +7,7 @@
 // Settings: where the dictionary begins, its spacing, and gamma.
 template <class T>
 struct GaussianSum {
-  explicit GaussianSum(const Settings& settings) : plan(settings), size(plan.size) {}
+  explicit GaussianSum(const Settings& settings) : plan(plan_for<T>(settings)), size(plan.size) {}
 
   T weight(int64_t k) const { return plan.weights[k]; }
 
@@ -55,7 +55,7 @@ struct GaussianSum {
     return (above_result + below_result) * plan.slope;
   }
 
-  const Plan<T> plan;
+  const Plan<T>& plan;
   const int size;
 };
 

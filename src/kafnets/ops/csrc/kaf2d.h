@@ -92,7 +92,7 @@ template <class T>
 class Kaf2d {
  public:
   Kaf2d(const Settings& settings, int64_t batch, int64_t pairs, int64_t positions, int threads)
-      : plan_(settings),
+      : plan_(plan_for<T>(settings)),
         terms_(settings.size * settings.size),
         batch_(batch),
         pairs_(pairs),
@@ -251,7 +251,7 @@ class Kaf2d {
     });
   }
 
-  const Plan<T> plan_;
+  const Plan<T>& plan_;
   const int64_t terms_, batch_, pairs_, positions_;
   const int threads_;
 };

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <list>
+#include <utility>
 #include <vector>
 
 #include "settings.h"
@@ -101,3 +103,19 @@ struct Plan {
     skips = segments.size() > 4;
   }
 };
+
+// The plan for these settings, made once by each thread that asks. On a row or two, as when a policy acts, making it
+// takes longer than using it. It stays until the thread has asked for kPlansKept others.
+template <class T>
+const Plan<T>& plan_for(const Settings& settings) {
+  constexpr size_t kPlansKept = 8;
+  static thread_local std::list<std::pair<const Settings, const Plan<T>>> kept;  // the last one used first
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& one) { return one.first == settings; });
+  if (found == kept.end()) {
+    kept.emplace_front(settings, Plan<T>(settings));
+    if (kept.size() > kPlansKept) kept.pop_back();
+  } else if (found != kept.begin()) {
+    kept.splice(kept.begin(), kept, found);
+  }
+  return kept.front().second;
+}

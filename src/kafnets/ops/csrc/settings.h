@@ -6,4 +6,8 @@
 struct Settings {
   int64_t size;  // of the dictionary, or coefficients a neuron
   double first, second, third;
+
+  bool operator==(const Settings& other) const {
+    return size == other.size && first == other.first && second == other.second && third == other.third;
+  }
 };
