@@ -140,6 +140,12 @@ def test_sets_that_need_no_download(name: str) -> None:
     np.testing.assert_array_equal(splits.train.features, again.train.features)
 
 
+def test_sets_inside_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklego.datasets", None)
+    with pytest.raises(ModuleNotFoundError, match=r"abalone .* sklego.*: pip install 'kafnets\[sets\]'"):
+        data.load("abalone")
+
+
 def test_parts_do_not_overlap() -> None:
     splits = data.load("sensorless_sample")
     rows = [set(map(bytes, part.features)) for part in (splits.train, splits.validation, splits.test)]

@@ -57,8 +57,8 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
 reproduce.command(
     "sensorless",
     help="Which activation learns a table of sensors best, with 100 neurons a layer.\n\nExample: kafnets "
-    "reproduce sensorless --profile quick --activations tanh,kaf --seeds 2\n\n'kaf from tanh' and 'kaf "
-    "frozen' are names too.",
+    "reproduce sensorless --profile quick --activations tanh,kaf --seeds 2\n\n'kaf from tanh', 'kaf "
+    "frozen', 'kaf learned gamma' and 'kaf D=5' (10, 40, 80) are names too.",
 )(_supervised("sensorless", ("paper", "quick")))
 reproduce.command(
     "susy",

@@ -4,7 +4,7 @@ import difflib
 import functools
 from collections.abc import Callable
 
-from kafnets.data import bundled_sets, cifar10, sensorless, susy
+from kafnets.data import bundled_sets, cifar10, package_sets, sensorless, susy
 from kafnets.data.bundled import sensorless_sample as sensorless_sample
 from kafnets.data.folder import data_folder as data_folder
 from kafnets.data.splits import Part as Part
@@ -17,6 +17,7 @@ LOADERS: dict[str, Callable[[int], Splits]] = {
     "susy_sample": susy.load_sample,
     "cifar10": cifar10.load,
     **{name: functools.partial(bundled_sets.load, name) for name in bundled_sets.NAMES},
+    **{name: functools.partial(package_sets.load, name) for name in package_sets.SETS},
 }
 """By name: makes the splits from a seed."""
 
@@ -27,10 +28,11 @@ DESCRIPTIONS = {
     "susy_sample": "real rows of it in small number; not downloaded, to be put into the folder",
     "cifar10": "60,000 images of 32 x 32 pixels, 10 classes",
     **dict.fromkeys(bundled_sets.NAMES, "comes with scikit-learn"),
+    **package_sets.DESCRIPTIONS,
 }
 """In one line each."""
 
-SHIPPED = ("sensorless_sample", *bundled_sets.NAMES)
+SHIPPED = ("sensorless_sample", *bundled_sets.NAMES, *package_sets.SETS)
 """Those that need no download."""
 
 FIXED_TESTS = ("susy", "susy_sample", "cifar10")

@@ -54,43 +54,69 @@ def load(
     path = Path(path)
     frame = read_frame(path)
     _check_columns(frame, target, drop, path)
-    frame = frame.drop(columns=list(drop))
+    return divided(
+        frame.drop(columns=list(drop)), target, seed, task=task, called=path.name, origin=str(path)
+    )
+
+
+def divided(
+    frame: Any,
+    target: str,
+    seed: int,
+    *,
+    task: Literal["classification", "regression"] | None = None,
+    called: str,
+    origin: str | None = None,
+) -> Splits:
+    """As :func:`load`, for a pandas DataFrame.
+
+    Args:
+        frame: the table.
+        target: the column to predict.
+        seed: of the division.
+        task: as for :func:`load`.
+        called: its name.
+        origin: where it is from, for errors; its name if None.
+    """
+    origin = origin or called
     notes = []
     if gaps := int(frame[target].isna().sum()):
         frame = frame[frame[target].notna()].reset_index(drop=True)
         notes.append(f"{gaps} rows without a value of {target} were left out")
     if len(frame) < 10:
-        raise ValueError(f"{path} has {len(frame)} rows with a value of {target}: at least 10 are needed")
+        raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
     digest = digest_of(*(_bytes_of(frame[name]) for name in frame.columns))
     from pandas.api import types
 
     values, generator = frame[target], np.random.default_rng(seed)
-    if not task and are_numbers(values, str(path)) and not types.is_bool_dtype(values):
+    if not task and are_numbers(values, origin) and not types.is_bool_dtype(values):
         values = values.astype("float64")
     chosen = task or _likely_task(values)
     if chosen == "regression":
-        numbers = numbers_of(values, str(path))
+        numbers = numbers_of(values, origin)
         if np.isnan(numbers).any():
-            raise ValueError(f"{path}: the column {target!r} is not all numbers, so it cannot be regression")
+            raise ValueError(
+                f"{origin}: the column {target!r} is not all numbers, so it cannot be regression"
+            )
         rows = random_rows(len(numbers), SHARES, generator)
-        features, encoding = _features(frame.drop(columns=target), rows[0], path)
+        features, encoding = _features(frame.drop(columns=target), rows[0], origin)
         return regression_splits(
-            path.name, features, numbers, rows, digest=digest, notes=tuple(notes), encoding=encoding
+            called, features, numbers, rows, digest=digest, notes=tuple(notes), encoding=encoding
         )
     classes, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"{path}: all rows have {target} = {str(classes[0])!r}: there must be two classes or more"
+            f"{origin}: all rows have {target} = {str(classes[0])!r}: there must be two classes or more"
         )
     if not task and len(classes) > max(MOST_CLASSES, len(labels) // ROWS_A_CLASS):
         raise ValueError(
-            f"{path}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
+            f"{origin}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
             "classes: give another target, or say that it is classification all the same"
         )
     rows = stratified_rows(labels.astype(np.int64), SHARES, generator)
-    features, encoding = _features(frame.drop(columns=target), rows[0], path)
+    features, encoding = _features(frame.drop(columns=target), rows[0], origin)
     return classification_splits(
-        path.name,
+        called,
         features,
         labels.astype(np.int64),
         rows,
@@ -148,9 +174,9 @@ def _likely_task(values: Any) -> str:
     return "classification" if whole and values.nunique() <= MOST_CLASSES else "regression"
 
 
-def _features(frame: Any, train: NDArray[np.int64], path: Path) -> tuple[NDArray[np.float64], Encoding]:
-    encoding = Encoding.of(frame, train, str(path))
-    return encoding.apply(frame, str(path)), encoding
+def _features(frame: Any, train: NDArray[np.int64], origin: str) -> tuple[NDArray[np.float64], Encoding]:
+    encoding = Encoding.of(frame, train, origin)
+    return encoding.apply(frame, origin), encoding
 
 
 def _bytes_of(values: Any) -> NDArray[np.generic]:

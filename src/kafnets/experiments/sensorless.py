@@ -1,9 +1,10 @@
-"""Sensorless: 100 neurons a layer, one to three layers, l2 1e-4."""
+"""Sensorless: 100 neurons a layer, one to three layers, l2 1e-4; and KAFs with other settings."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from kafnets.experiments.description import Description, chosen, with_seeds
+from kafnets.kernels import Gaussian
 from kafnets.registry import find
 from kafnets.train.settings import Settings
 
@@ -14,6 +15,8 @@ WIDTH = 100
 CONTROLS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "kaf from tanh": ("kaf", {"init": "tanh"}, False),
     "kaf frozen": ("kaf", {}, True),
+    "kaf learned gamma": ("kaf", {"kernel": Gaussian(learn_gamma="neuron")}, False),
+    **{f"kaf D={size}": ("kaf", {"dictionary_size": size}, False) for size in (5, 10, 40, 80)},
 }
 """By label: the activation, its options, and whether it is frozen."""
 
