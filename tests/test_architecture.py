@@ -32,6 +32,7 @@ ROOMS = [
     "plot",
     "experiments",
     "figures",
+    "findings",
     "report",
     "benchmark",
     "cli",

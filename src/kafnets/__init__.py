@@ -10,9 +10,11 @@ from kafnets.kernels import Polynomial as Polynomial
 from kafnets.kernels import ReLUKernel as ReLUKernel
 from kafnets.kernels import Softplus as Softplus
 from kafnets.networks import cnn as cnn
+from kafnets.networks import edgewise_mlp as edgewise_mlp
 from kafnets.networks import mlp as mlp
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn.expansions import KAF as KAF
 from kafnets.nn.expansions import KAF2D as KAF2D
 from kafnets.nn.initializers import Initializer as Initializer

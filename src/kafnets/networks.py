@@ -1,5 +1,6 @@
 """Networks with any activation: the builders know who changes the width and who brings the linear map."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import torch
 from torch import nn
 
 from kafnets.nn.activation import check_whole
+from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.registry import Factory, accepted, declared_by, facts_of, find, make
 
 Activation = str | Factory
@@ -55,6 +57,43 @@ def mlp(
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
     layers, width = hidden_layers(inputs, widths, activation, linear, surroundings, options, dropout=dropout)
     return nn.Sequential(*layers, linear(width, outputs))
+
+
+def edgewise_mlp(
+    inputs: int,
+    hidden: Sequence[int] = (32,),
+    outputs: int = 1,
+    *,
+    dictionary_size: int = 8,
+    generator: torch.Generator | None = None,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+    **options: Any,
+) -> nn.Sequential:
+    """A network in which every connection has a function of its own: a Kolmogorov-Arnold network of KAFs.
+
+    Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF` behind layer normalisation.
+
+    Args:
+        inputs: the number of features, along the last axis of the input.
+        hidden: the outputs of each hidden layer.
+        outputs: of the last layer.
+        dictionary_size: of the expansions.
+        generator: source of the first values; torch's default one if None.
+        device: where the parameters live.
+        dtype: their type.
+        options: for the layers.
+    """
+    widths = [inputs, *([hidden] if isinstance(hidden, int) else hidden), outputs]
+    options |= {"dictionary_size": dictionary_size, "generator": generator}
+    surroundings: dict[str, Any] = {"device": device, "dtype": dtype}
+    layers: list[nn.Module] = []
+    for before, after in itertools.pairwise(widths):
+        layers += [
+            nn.LayerNorm(before, **surroundings),
+            EdgewiseKAF(before, after, **options, **surroundings),
+        ]
+    return nn.Sequential(*layers)
 
 
 def hidden_layers(

@@ -4,9 +4,8 @@ They go wherever scikit-learn's own do: pipelines, grid search, cross-validation
 """
 
 import copy
-import functools
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -20,12 +19,10 @@ from kafnets.data.scaling import Scaling
 from kafnets.data.splits import Part, Splits, Task, random_rows, stratified_rows
 from kafnets.networks import Activation, mlp
 from kafnets.train.loop import Training, fit
+from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 from kafnets.train.settings import Settings
 
 ROWS, FEW = 4096, 2
-
-STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
-"""Options of activations that are given none: few rows are learned better from a calm start."""
 
 _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 """What features have to be: NaN is a gap."""
@@ -34,14 +31,14 @@ _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan
 class _Kafnet(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
-        hidden: Sequence[int] = (100,),
+        hidden: Sequence[int] = HIDDEN,
         activation: Activation = "kaf",
         *,
         activation_options: dict[str, Any] | None = None,
-        epochs: int = 100,
-        batch_size: int = 64,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-4,
+        epochs: int = RECIPE.epochs,
+        batch_size: int | Literal["auto"] = RECIPE.batch_size,
+        learning_rate: float = RECIPE.learning_rate,
+        weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
         dropout: float = 0.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.15,
@@ -90,6 +87,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
                 "patience": None,
                 "learning_rate": self.learning_rate,
                 "weight_decay": self.weight_decay,
+                "optimizer": RECIPE.optimizer,
                 "device": self.device,
             }
             | changes
@@ -119,7 +117,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, held_out))
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
-            schedule=functools.partial(torch.optim.lr_scheduler.CosineAnnealingLR, T_max=self.epochs),
+            schedule=RECIPE.schedule,
         )
         splits = _splits(task, train, validation)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
@@ -171,7 +169,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         trained = fit(
             self.module_,
             _splits(task, part, few),
-            self._settings(epochs=passes),
+            self._settings(epochs=passes, weight_decay=self._settings().decay(len(part))),
             seed=getattr(self, "_seed_", 0),
             resume=before,
             save=states.append,
@@ -211,7 +209,8 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
     """A network of learned activations for classification.
 
     Features are scaled to [-1, 1] and gaps (NaN) filled with medians, both learned from the training rows.
-    The learning rate falls to 0 along a cosine while it is trained::
+    The defaults are the recipe of ``kafnets.train.recipe``: AdamW, whose learning rate falls to 0 along a
+    cosine while it is trained::
 
         from kafnets.sklearn import KafnetClassifier
 
@@ -224,9 +223,10 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
         activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs start as
             ELU and others take their defaults.
         epochs: how many, or the most there may be with ``early_stopping``.
-        batch_size: rows a step.
-        learning_rate: Adam's, at the start.
-        weight_decay: l2, of weights and of activations' parameters that may decay.
+        batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
+        learning_rate: AdamW's, at the start.
+        weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
+            gradient holds shrinks to 1/e over all epochs.
         dropout: behind the hidden layers.
         early_stopping: hold out a part of the rows, stop when they are not predicted better any more, and
             keep the best weights.

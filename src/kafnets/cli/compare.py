@@ -1,6 +1,7 @@
 """``kafnets compare``."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,11 +23,16 @@ def compare(
         str, typer.Option(help="classification or regression; by default, what the target looks like.")
     ] = "",
     drop: Annotated[str, typer.Option(help="Columns to leave out, with commas.")] = "",
-    hidden: Annotated[str, typer.Option(help="Widths of the hidden layers, with commas.")] = "100,100",
-    epochs: Annotated[int, typer.Option(min=1, help="The most there may be.")] = 200,
-    patience: Annotated[int, typer.Option(min=1, help="Epochs to wait for an improvement.")] = 15,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows a step.")] = 100,
-    learning_rate: Annotated[float, typer.Option(min=0, help="Adam's.")] = 1e-3,
+    hidden: Annotated[str, typer.Option(help="Widths of the hidden layers, with commas.")] = "90,90",
+    epochs: Annotated[int, typer.Option(min=1, help="The most there may be.")] = 100,
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop after so many epochs without improvement. By default it never does."),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Rows a step; by default a 32nd of them, from 32 to 256.")
+    ] = None,
+    learning_rate: Annotated[float, typer.Option(min=0, help="At the start; it falls to 0.")] = 3e-3,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
     output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("kafnets-runs"),
@@ -47,7 +53,7 @@ def compare(
     """
     import kafnets
     from kafnets.experiments import comparison, summary
-    from kafnets.train.settings import Settings
+    from kafnets.train.recipe import RECIPE
 
     if (table is None) == (not data):
         refuse("give either a table, with --target, or --data: see `kafnets compare --help`")
@@ -65,8 +71,9 @@ def compare(
             names or comparison.ACTIVATIONS,
             hidden=whole_numbers("--hidden", hidden),
             seeds=seeds,
-            settings=Settings(
-                batch_size=batch_size,
+            settings=replace(
+                RECIPE,
+                batch_size=batch_size or RECIPE.batch_size,
                 epochs=epochs,
                 patience=patience,
                 learning_rate=learning_rate,

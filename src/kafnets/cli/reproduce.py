@@ -107,3 +107,61 @@ def reinforcement_learning(
     final, areas = (summary.cells(chosen, output, metric) for metric in ("reward", "area"))
     for table in reward_tables(final, areas, steps):
         console.print(table)
+
+
+@reproduce.command("wider")
+def beyond_the_paper(
+    data: Annotated[str, typer.Option(help="Data sets, with commas; nine by default.")] = "",
+    activations: Annotated[
+        str,
+        typer.Option(
+            help="Names, with commas; 'edgewise kaf', 'random forest' and 'gradient boosting' are names too. "
+            "All by default."
+        ),
+    ] = "",
+    seeds: Seeds = 5,
+    jobs: Jobs = 1,
+    output: Output = Path("results"),
+    engine: Engine = EngineName.local,
+) -> None:
+    """All activations, and trees, on more real tables, each with a learning rate chosen in validation.
+
+    Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
+    """
+    from kafnets.experiments import summary, wider
+
+    sets = words(data) or (*wider.SETS, "sensorless")
+    with refusing():
+        chosen = wider.descriptions(sets, words(activations), seeds)
+    console = console_of_this_process()
+    run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
+    for name in sets:
+        found = summary.cells([each for each in chosen if each.data == name], output)
+        console.print(result_table(found, {}, "wider", name))
+
+
+@reproduce.command("all")
+def every_table(
+    folder: Annotated[
+        Path, typer.Option(help="Of the repository: with results, benchmarks and docs in it.")
+    ] = Path(),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail if a document says something else.")
+    ] = False,
+) -> None:
+    """Write every table and verdict again from the stored runs: docs/results.md and the README's summary.
+
+    Example: kafnets reproduce all --check
+
+    Nothing is trained. The other commands of this group add runs to the folder of results.
+    """
+    from kafnets.findings import page
+
+    console = console_of_this_process()
+    with refusing():
+        if check:
+            if stale := page.stale(folder):
+                refuse(f"{', '.join(map(str, stale))} does not say what is stored: run kafnets reproduce all")
+            console.print("The documents say what the stored runs say.")
+        else:
+            console.print(f"written: {', '.join(map(str, page.write(folder)))}", soft_wrap=True)

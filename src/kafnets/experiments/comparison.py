@@ -15,12 +15,12 @@ from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
 from kafnets.train.predictor import Predictor
+from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
 ACTIVATIONS = ("relu", "elu", "prelu", "tanh", "kaf", "kaf2d")
 BASELINE = "relu"
-HIDDEN = (100, 100)
 BEST, RANKING = "best", "ranking.json"
 
 SECONDS_OF_TIMING = 1.0
@@ -45,10 +45,10 @@ def descriptions(
         activations: registered names.
         hidden: widths of the hidden layers.
         seeds: runs of each.
-        settings: of training.
+        settings: of training; the recipe of ``kafnets.train.recipe`` if None.
         table: for a table, arguments of ``kafnets.data.tables.load``: its target at least.
     """
-    settings = settings or Settings()
+    settings = settings or RECIPE
     chosen = list(dict.fromkeys([*activations, BASELINE]))
     for name in chosen:
         find(name)
@@ -73,7 +73,11 @@ def descriptions(
         table=table or {},
         settings=settings,
     )
-    return [replace(one, label=name, activation=name, seed=seed) for name in chosen for seed in range(seeds)]
+    return [
+        replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)
+        for name in chosen
+        for seed in range(seeds)
+    ]
 
 
 def check(descriptions: Sequence[Description]) -> Splits:

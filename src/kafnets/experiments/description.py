@@ -12,7 +12,7 @@ from kafnets import data
 from kafnets.data import tables
 from kafnets.data.splits import Splits
 from kafnets.experiments import supervised
-from kafnets.networks import cnn
+from kafnets.networks import cnn, edgewise_mlp
 from kafnets.train.loop import Progress
 from kafnets.train.predictor import Architecture
 from kafnets.train.processes import Processes, processes_for
@@ -37,7 +37,8 @@ class Description:
         options: for the activation.
         dropout: behind each hidden layer.
         frozen: the activation's own parameters stay as they start.
-        network: "mlp" for rows of features, "cnn" for images.
+        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
+            their own for all connections in place of the activation.
         table: for a table, how it is read: its target, and other arguments of ``kafnets.data.tables.load``.
         settings: of training.
     """
@@ -52,7 +53,7 @@ class Description:
     options: dict[str, Any] = field(default_factory=dict)
     dropout: tuple[float, ...] = ()
     frozen: bool = False
-    network: Literal["mlp", "cnn"] = "mlp"
+    network: Literal["mlp", "cnn", "edgewise"] = "mlp"
     table: dict[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
 
@@ -101,6 +102,10 @@ class Description:
                 dropout=self.dropout or 0.0,
                 generator=generator,
                 **self.options,
+            )
+        elif self.network == "edgewise":
+            network = edgewise_mlp(
+                splits.inputs, self.hidden, splits.outputs, generator=generator, **self.options
             )
         else:
             network = self.architecture(splits).build(generator)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -27,8 +28,16 @@ class PairedTest:
         return self.p_value < LEVEL
 
 
+Alternative = Literal["two-sided", "greater", "less"]
+
+
 def paired_test(
-    ours: Sequence[float], theirs: Sequence[float], *, test_to_train: float = 0.0
+    ours: Sequence[float],
+    theirs: Sequence[float],
+    *,
+    test_to_train: float = 0.0,
+    alternative: Alternative = "two-sided",
+    margin: float = 0.0,
 ) -> PairedTest | None:
     """A t-test on the differences of runs with the same seed.
 
@@ -43,6 +52,9 @@ def paired_test(
         theirs: scores of the same seeds.
         test_to_train: rows of the test part for each row of the training part, if seeds divide the rows anew;
             0 if all seeds have the same test part.
+        alternative: what to find evidence for: that ours differ from theirs plus the margin, are greater, or
+            are less.
+        margin: of the difference.
     """
     from scipy import stats
 
@@ -54,5 +66,35 @@ def paired_test(
     mean, variance = float(difference.mean()), float(difference.var(ddof=1))
     if variance == 0:
         return None
-    t = mean / math.sqrt((1 / count + test_to_train) * variance)
-    return PairedTest(name, mean, float(2 * stats.t.sf(abs(t), count - 1)))
+    t = (mean - margin) / math.sqrt((1 / count + test_to_train) * variance)
+    p_values = {
+        "two-sided": 2 * stats.t.sf(abs(t), count - 1),
+        "greater": stats.t.sf(t, count - 1),
+        "less": stats.t.cdf(t, count - 1),
+    }
+    return PairedTest(name, mean, float(p_values[alternative]))
+
+
+def equivalence_test(
+    ours: Sequence[float], theirs: Sequence[float], margin: float, *, test_to_train: float = 0.0
+) -> PairedTest | None:
+    """Whether the difference is within the margin: two one-sided tests, of which the worse one counts."""
+    above = paired_test(ours, theirs, test_to_train=test_to_train, alternative="greater", margin=-margin)
+    below = paired_test(ours, theirs, test_to_train=test_to_train, alternative="less", margin=margin)
+    if above is None or below is None:
+        return None
+    return replace(
+        above,
+        name=f"equivalence within ±{margin:g}, {above.name}",
+        p_value=max(above.p_value, below.p_value),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Corrected for their number by Holm's method."""
+    order = np.argsort(p_values)
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - place) * p_values[index]))
+        corrected[index] = largest
+    return corrected

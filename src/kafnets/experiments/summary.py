@@ -9,7 +9,7 @@ import numpy as np
 
 from kafnets.data import FIXED_TESTS
 from kafnets.experiments.runner import Runnable
-from kafnets.experiments.statistics import PairedTest, paired_test
+from kafnets.experiments.statistics import Alternative, PairedTest, equivalence_test, paired_test
 from kafnets.train.metrics import MAIN
 from kafnets.train.runs import RunFolder
 
@@ -43,14 +43,21 @@ class Cell:
         """Of the validation score over the seeds: what choices are made by."""
         return float(np.mean(list(self.validation.values())))
 
-    def against(self, other: "Cell") -> PairedTest | None:
+    def against(
+        self, other: "Cell", alternative: Alternative = "two-sided", margin: float = 0.0
+    ) -> PairedTest | None:
         """Whether it differs from another, over the seeds that both have."""
-        common = sorted(self.test.keys() & other.test.keys())
         return paired_test(
-            [self.test[seed] for seed in common],
-            [other.test[seed] for seed in common],
-            test_to_train=self.test_to_train,
+            *self._common(other), test_to_train=self.test_to_train, alternative=alternative, margin=margin
         )
+
+    def as_good_as(self, other: "Cell", margin: float) -> PairedTest | None:
+        """Whether it is equivalent to another within a margin, over the seeds that both have."""
+        return equivalence_test(*self._common(other), margin, test_to_train=self.test_to_train)
+
+    def _common(self, other: "Cell") -> tuple[list[float], list[float]]:
+        common = sorted(self.test.keys() & other.test.keys())
+        return [self.test[seed] for seed in common], [other.test[seed] for seed in common]
 
 
 def complete(cells: Sequence[Cell]) -> list[Cell]:

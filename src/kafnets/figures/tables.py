@@ -26,8 +26,11 @@ class Table:
 
     def markdown(self) -> str:
         """With the title as a heading."""
-        lines = [f"# {self.title}", "", _row(self.headings), _row(("---",) * len(self.headings))]
-        return "\n".join([*lines, *map(_row, self.rows)]) + "\n"
+        return f"# {self.title}\n\n{self.body()}\n"
+
+    def body(self) -> str:
+        """In Markdown, without the title."""
+        return "\n".join([_row(self.headings), _row(("---",) * len(self.headings)), *map(_row, self.rows)])
 
     def latex(self) -> str:
         """A floating table, for the booktabs package."""

@@ -51,7 +51,7 @@ class _Expansion(Activation):
         self.init = _resolve_init(init, chosen, neurons)
         self._dimensions = dimensions
         # Kept in float64 whatever the module's dtype becomes, so that no value is rounded twice.
-        self._exact_dictionary = _resolve_dictionary(
+        self._exact_dictionary = resolve_dictionary(
             dictionary, dictionary_size, chosen.boundary if boundary is None else boundary
         )
         self._grid = ops.Grid.of(self._exact_dictionary)
@@ -329,9 +329,10 @@ class KAF2D(_Expansion):
         )
 
 
-def _resolve_dictionary(
+def resolve_dictionary(
     dictionary: ArrayLike | Tensor | None, dictionary_size: int, boundary: float
 ) -> NDArray[np.float64]:
+    """The given values, checked, or equispaced ones."""
     if dictionary is None:
         return reference.equispaced(dictionary_size, boundary)
     if isinstance(dictionary, Tensor):

@@ -10,6 +10,8 @@ from kafnets.reference.dictionaries import (
 )
 from kafnets.reference.dictionaries import equispaced as equispaced
 from kafnets.reference.dictionaries import spacing as spacing
+from kafnets.reference.expansions import edgewise_kaf as edgewise_kaf
+from kafnets.reference.expansions import edgewise_kaf_gradients as edgewise_kaf_gradients
 from kafnets.reference.expansions import kaf as kaf
 from kafnets.reference.expansions import kaf2d as kaf2d
 from kafnets.reference.expansions import kaf2d_gradients as kaf2d_gradients

@@ -57,6 +57,26 @@ def kaf_gradients(
     return Gradients(d_s, d_alpha, d_gamma)
 
 
+def edgewise_kaf(s: ArrayLike, alpha: ArrayLike, dictionary: ArrayLike, kernel: Kernel) -> Array:
+    r""":math:`y_o = \sum_n \sum_i \alpha_{o,n,i} \, \kappa(s_n, d_i)`: every connection its own expansion.
+
+    ``s`` is ``(..., N)``, ``alpha`` is ``(O, N, D)``; the result is ``(..., O)``.
+    """
+    return np.stack([kaf(s, own, dictionary, kernel).sum(-1) for own in np.asarray(alpha)], axis=-1)
+
+
+def edgewise_kaf_gradients(
+    s: ArrayLike, alpha: ArrayLike, dictionary: ArrayLike, kernel: Kernel, upstream: ArrayLike
+) -> Gradients:
+    """As :func:`kaf_gradients`, for connections; there is no gradient of gamma."""
+    s, upstream = np.asarray(s, dtype=np.float64), np.asarray(upstream, dtype=np.float64)
+    own = [
+        kaf_gradients(s, each, dictionary, kernel, np.broadcast_to(upstream[..., output, None], s.shape))
+        for output, each in enumerate(np.asarray(alpha))
+    ]
+    return Gradients(np.sum([one.s for one in own], axis=0), np.stack([one.alpha for one in own]), None)
+
+
 def kaf2d(s: ArrayLike, alpha: ArrayLike, dictionary: ArrayLike, kernel: Kernel2D) -> Array:
     r""":math:`g_p(s) = \sum_{i,j} \alpha_{p,i,j} \, \kappa((s_{2p}, s_{2p+1}), (d_i, d_j))`.
 

@@ -19,7 +19,7 @@ from kafnets.data.splits import Part, Splits, Task
 from kafnets.nn.regularization import param_groups
 from kafnets.train import metrics
 from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
-from kafnets.train.settings import Settings
+from kafnets.train.settings import OPTIMIZERS, Settings
 
 EVALUATION_ROWS = 4096
 
@@ -90,7 +90,8 @@ def stepper(
 ) -> Callable[[], None]:
     """Trains for so many batches, always the same rows, each time it is called: to be timed."""
     settings = settings or Settings()
-    rows = slice(batches * settings.batch_size)
+    settings = replace(settings, batch_size=settings.rows_a_step(len(splits.train)))
+    rows = slice(batches * settings.rows_a_step(len(splits.train)))
     few = replace(splits, train=Part(splits.train.features[rows], splits.train.target[rows]))
     with torch.random.fork_rng(devices=[]):
         run = _Run(model, few, settings, 0, OneProcess(device_of(settings)))
@@ -117,14 +118,14 @@ class _Run:
         self.train, self.validation, self.test = (
             _tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
         )
-        groups = param_groups(model, weight_decay=settings.weight_decay)
-        if settings.optimizer is None:
-            self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
+        groups = param_groups(model, weight_decay=settings.decay(len(splits.train)))
+        if isinstance(settings.optimizer, str):
+            self.optimizer: torch.optim.Optimizer = OPTIMIZERS[settings.optimizer](
                 _merged(groups), lr=settings.learning_rate, fused=_can_be_fused(model)
             )
         else:
             self.optimizer = settings.optimizer(groups)
-        self.schedule = None if settings.schedule is None else settings.schedule(self.optimizer)
+        self.schedule = _schedule(settings, self.optimizer)
         # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
         compiled: Any = torch.compile(model) if settings.compile else model
         self.stepped, self.stepper = fabric.setup(compiled, self.optimizer)
@@ -168,7 +169,7 @@ class _Run:
         self.stepped.train()
         features, target = self.train
         order = torch.randperm(len(target), generator=self.order).to(target.device)
-        size, task = self.settings.batch_size, self.splits.task
+        size, task = self.settings.rows_a_step(len(target)), self.splits.task
         losses: list[Tensor] = []
         rows: list[int] = []
         for x, y in zip(features[order].split(size), target[order].split(size), strict=True):
@@ -282,6 +283,14 @@ def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -
         own = torch.arange(rank, -(-len(target) // processes) * processes, processes) % len(target)
         found = torch.cat([model(x).float() for x in features[own].split(EVALUATION_ROWS)])
         return fabric.all_gather(found).transpose(0, 1).flatten(0, 1)[: len(target)], target
+
+
+def _schedule(
+    settings: Settings, optimizer: torch.optim.Optimizer
+) -> torch.optim.lr_scheduler.LRScheduler | None:
+    if settings.schedule is None or callable(settings.schedule):
+        return None if settings.schedule is None else settings.schedule(optimizer)
+    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=settings.epochs)
 
 
 def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 FULL_PRECISION = "32-true"
+OPTIMIZERS = {"Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW}
+SCHEDULES = ("cosine",)
 PRECISIONS = (FULL_PRECISION, "bf16-mixed", "16-mixed")
 
 
@@ -15,44 +17,75 @@ class Settings:
     """How a network is trained.
 
     Args:
-        batch_size: rows a step; the last step of an epoch takes what is left.
+        batch_size: rows a step; the last step of an epoch takes what is left. "auto" takes a 32nd of the
+            rows, but from 32 to 256 of them.
         epochs: the most there may be.
         patience: stop after so many epochs in which the validation score has not improved, and keep the best
             weights. None: go on to the end, and keep the last ones.
-        learning_rate: Adam's.
+        learning_rate: the optimiser's, at the start.
         weight_decay: of weights, and of activations' parameters that may decay; see
-            ``kafnets.param_groups``. As an l2 term of the loss, as in the paper: it goes through Adam's
-            scaling.
-        optimizer: makes an optimiser from parameter groups, in place of Adam.
-        schedule: makes a learning-rate schedule from the optimiser, stepped once an epoch.
+            ``kafnets.param_groups``. "auto", with AdamW, decays so that what no gradient holds shrinks to
+            1/e in all epochs together, however many steps those are.
+        optimizer: "Adam", where decay is an l2 term of the loss, as in the paper, and goes through Adam's
+            scaling; "AdamW", where it does not; or what makes an optimiser from parameter groups.
+        schedule: of the learning rate: None, "cosine" to let it fall to 0 along a cosine until the last epoch
+            that there may be, or what makes a schedule from the optimiser. Stepped once an epoch.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
         precision: "32-true", or automatic mixed precision: "bf16-mixed", and "16-mixed" on GPUs.
         compile: run the network through ``torch.compile``: slower to begin with, faster if trained for long.
     """
 
-    batch_size: int = 100
+    batch_size: int | Literal["auto"] = 100
     epochs: int = 500
     patience: int | None = 15
     learning_rate: float = 1e-3
-    weight_decay: float = 1e-4
-    optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | None = None
-    schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | None = None
+    weight_decay: float | Literal["auto"] = 1e-4
+    optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | str = "Adam"
+    schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | str | None = None
     device: str = "auto"
     precision: str = FULL_PRECISION
     compile: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "epochs", "patience"):
+        for name, other in (("batch_size", "auto"), ("epochs", None), ("patience", None)):
             value = getattr(self, name)
-            if name == "patience" and value is None:
+            if value == other and name != "epochs":
                 continue
             if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a whole number from 1, got {value!r}")
+                hint = "" if name == "epochs" else f", or {other!r}"
+                raise ValueError(f"{name} must be a whole number from 1{hint}, got {value!r}")
         for name in ("learning_rate", "weight_decay"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be a number from 0, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if name == "weight_decay" and value == "auto":
+                if self.optimizer != "AdamW":
+                    raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
+                continue
+            if isinstance(value, str) or not value >= 0:
+                hint = ", or 'auto'" if name == "weight_decay" else ""
+                raise ValueError(f"{name} must be a number from 0{hint}, got {value!r}")
+        for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
+            value = getattr(self, name)
+            if isinstance(value, str) and value not in known:
+                raise ValueError(
+                    f"{name} must be {' or '.join(map(repr, known))}, or a function, got {value!r}"
+                )
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
+
+    def rows_a_step(self, rows: int) -> int:
+        """The batch size for so many rows of training."""
+        if self.batch_size == "auto":
+            return min(256, max(32, rows // 32))
+        return self.batch_size
+
+    def decay(self, rows: int) -> float:
+        """The optimiser's weight decay for so many rows of training."""
+        if self.weight_decay != "auto":
+            return self.weight_decay
+        steps = self.epochs * -(-rows // self.rows_a_step(rows))
+        # Of a cosine, the mean is a half.
+        total = steps * self.learning_rate * (0.5 if self.schedule == "cosine" else 1.0)
+        return 1 / total if total else 0.0
 
     def describe(self) -> dict[str, Any]:
         """For a run's config: what was asked for, by value or by name."""
@@ -62,7 +95,7 @@ class Settings:
             "patience": self.patience,
             "learning_rate": self.learning_rate,
             "weight_decay": self.weight_decay,
-            "optimizer": "Adam" if self.optimizer is None else _name_of(self.optimizer),
+            "optimizer": _name_of(self.optimizer),
             "schedule": None if self.schedule is None else _name_of(self.schedule),
             "device": self.device,
             "precision": self.precision,
@@ -70,5 +103,5 @@ class Settings:
         }
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    return getattr(function, "__qualname__", repr(function))
+def _name_of(function: Callable[..., Any] | str) -> str:
+    return function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))

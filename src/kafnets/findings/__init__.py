@@ -1,0 +1,1 @@
+"""What the stored runs show, beside what the paper says: computed, never typed."""

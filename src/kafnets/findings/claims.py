@@ -1,0 +1,263 @@
+"""The paper's claims, one by one, each with a test of what is stored.
+
+A claim that rests on several tests is as sure as the least sure of them (an intersection-union test). The
+p-values of all claims are corrected for their number by Holm's method; the level is 5 %.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kafnets.experiments import rl
+from kafnets.experiments.statistics import LEVEL, PairedTest, holm
+from kafnets.experiments.summary import Cell
+from kafnets.findings.evidence import Evidence
+
+CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
+MUCH = 0.01
+"""Accuracy by which something is much worse: a percentage point."""
+
+SAME = 0.002
+"""Accuracy within which two count as equal: a fifth of a percentage point."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One test, or one count, that a claim rests on.
+
+    Attributes:
+        what: is compared.
+        found: the numbers, in words.
+        test: None for a count, and where there is nothing to test.
+        holds: what a count says; None where a test decides.
+        missing: why it could not be asked; empty if it could.
+    """
+
+    what: str
+    found: str = ""
+    test: PairedTest | None = None
+    holds: bool | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, and what decides about it. All questions must speak for it."""
+
+    statement: str
+    ask: Callable[[Evidence], list[Question]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On one claim.
+
+    Attributes:
+        statement: the claim.
+        questions: what it rests on.
+        p_value: the largest of its tests, corrected; None without a test.
+    """
+
+    statement: str
+    questions: Sequence[Question]
+    p_value: float | None = None
+
+    @property
+    def missing(self) -> str:
+        """Why it could not be tested; empty if it could."""
+        return next((each.missing for each in self.questions if each.missing), "")
+
+    @property
+    def word(self) -> str:
+        """As it stands in the page's table."""
+        if self.missing:
+            return f"could not be tested here, because {self.missing}"
+        counted = all(each.holds for each in self.questions if each.holds is not None)
+        tested = self.p_value is None or self.p_value < LEVEL
+        return CONFIRMED if counted and tested else NOT_CONFIRMED
+
+
+def verdicts(evidence: Evidence) -> list[Verdict]:
+    """On all claims, corrected for their number."""
+    found = [Verdict(claim.statement, claim.ask(evidence)) for claim in CLAIMS]
+    least_sure = {
+        number: max(tests)
+        for number, verdict in enumerate(found)
+        if not verdict.missing
+        and (tests := [each.test.p_value for each in verdict.questions if each.test is not None])
+    }
+    for number, p_value in zip(least_sure, holm(list(least_sure.values())), strict=True):
+        found[number] = replace(found[number], p_value=p_value)
+    return found
+
+
+def better(ours: Cell | None, theirs: Cell | None, what: str, margin: float = 0.0) -> Question:
+    """Whether ours is better than theirs, by more than the margin."""
+    if ours is None or theirs is None:
+        return Question(what, missing=f"there are no stored runs for “{what}”")
+    return _decided(what, ours, theirs, ours.against(theirs, "greater", margin))
+
+
+def equal(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
+    """Whether both are the same but for a trifle."""
+    if ours is None or theirs is None:
+        return Question(what, missing=f"there are no stored runs for “{what}”")
+    return _decided(what, ours, theirs, ours.as_good_as(theirs, SAME))
+
+
+def no_gain(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
+    """Whether ours is not better than theirs by more than a trifle."""
+    if ours is None or theirs is None:
+        return Question(what, missing=f"there are no stored runs for “{what}”")
+    return _decided(what, ours, theirs, ours.against(theirs, "less", SAME))
+
+
+def _decided(what: str, ours: Cell, theirs: Cell, test: PairedTest | None) -> Question:
+    digits = 1 if ours.metric in ("area", "reward") else 4
+    found = f"{ours.mean:.{digits}f} against {theirs.mean:.{digits}f}"
+    if test is None:
+        return Question(what, found, missing=f"the seeds of “{what}” are too few, or all alike")
+    return Question(what, found, test)
+
+
+def _sensorless(evidence: Evidence, label: str, layers: int) -> Cell | None:
+    return evidence.cell("sensorless", "paper", label, layers)
+
+
+def _two_layers_beat_three(evidence: Evidence) -> list[Question]:
+    ours = _sensorless(evidence, "kaf", 2)
+    return [
+        better(ours, _sensorless(evidence, name, 3), f"KAF, 2 layers, over {name}, 3 layers")
+        for name in ("tanh", "prelu")
+    ]
+
+
+def _pairs_beat_single(evidence: Evidence) -> list[Question]:
+    ours, theirs = (_sensorless(evidence, name, 2) for name in ("kaf2d", "kaf"))
+    return [better(ours, theirs, "2D-KAF over KAF, 2 layers")]
+
+
+def _frozen_are_worse(evidence: Evidence) -> list[Question]:
+    return [
+        better(
+            _sensorless(evidence, "kaf", layers),
+            _sensorless(evidence, "kaf frozen", layers),
+            f"learned over frozen by more than {MUCH:.0%}, {_layers(layers)}",
+            MUCH,
+        )
+        for layers in (1, 2)
+    ]
+
+
+def _tanh_start_is_equal(evidence: Evidence) -> list[Question]:
+    return [
+        equal(
+            _sensorless(evidence, "kaf from tanh", layers),
+            _sensorless(evidence, "kaf", layers),
+            f"started as tanh and at random equal within {SAME:.1%}, {_layers(layers)}",
+        )
+        for layers in (1, 2)
+    ]
+
+
+def _susy(evidence: Evidence, label: str, layers: int) -> Cell | None:
+    return evidence.cell("susy", "sample", label, layers)
+
+
+def _shallow_beat_deep(evidence: Evidence) -> list[Question]:
+    deep, questions = _susy(evidence, "relu", 5), []
+    for label, layers in (("kaf", 1), ("kaf", 2), ("kaf2d", 1), ("kaf2d", 2)):
+        ours, name = _susy(evidence, label, layers), f"{_shown(label)}, {_layers(layers)}"
+        questions.append(better(ours, deep, f"{name}, over ReLU, 5 layers"))
+        if ours is not None and deep is not None:
+            found = f"{ours.parameters:,} against {deep.parameters:,}"
+            fewer = ours.parameters < deep.parameters
+            questions.append(Question(f"{name}: fewer parameters", found, holds=fewer))
+    return questions
+
+
+def _only_some_gain_from_depth(evidence: Evidence) -> list[Question]:
+    questions = [
+        better(_susy(evidence, label, 2), _susy(evidence, label, 1), f"{_shown(label)}: 2 layers over 1")
+        for label in ("apl", "kaf")
+    ]
+    maxout = (_susy(evidence, "maxout", 2), _susy(evidence, "maxout", 1), "maxout: no gain from 2 layers")
+    return [*questions, no_gain(*maxout)]
+
+
+def _two_modules_beat_five(evidence: Evidence) -> list[Question]:
+    two, five = evidence.cell("cifar10", "small", "kaf", 2), evidence.cell("cifar10", "small", "elu", 5)
+    return [better(two, five, "KAF, 2 modules, over ELU, 5 modules")]
+
+
+def _pairs_halve_parameters(evidence: Evidence) -> list[Question]:
+    questions = []
+    for modules in (2, 3, 4, 5):
+        what = f"2D-KAF beside ELU, {modules} modules"
+        ours, theirs = (evidence.cell("cifar10", "small", name, modules) for name in ("kaf2d", "elu"))
+        if ours is None or theirs is None:
+            questions.append(Question(what, missing=f"there are no stored runs for “{what}”"))
+            continue
+        ratio = ours.parameters / theirs.parameters
+        found = f"{ours.parameters:,} of {theirs.parameters:,}, {ratio:.0%}"
+        questions.append(Question(what, found, holds=0.4 <= ratio <= 0.6))
+    return questions
+
+
+def _policies_learn_faster(evidence: Evidence) -> list[Question]:
+    questions = []
+    for environment in rl.ENVIRONMENTS:
+        found: dict[str, Cell] = {}
+        for steps in evidence.lengths():
+            found = evidence.policies(steps, environment, "area")
+            if len(found) > 1:
+                break
+        what = f"{environment}: area under the curve, KAF over tanh"
+        questions.append(better(found.get("kaf"), found.get("tanh"), what))
+    return questions
+
+
+def _learned_bandwidth_gains_nothing(evidence: Evidence) -> list[Question]:
+    return [
+        no_gain(
+            _sensorless(evidence, "kaf learned gamma", layers),
+            _sensorless(evidence, "kaf", layers),
+            f"learned γ better by less than {SAME:.1%}, {_layers(layers)}",
+        )
+        for layers in (1, 2)
+    ]
+
+
+def _cost_little(evidence: Evidence) -> list[Question]:
+    stored = evidence.benchmark("kernels")
+    if stored is None:
+        return [Question("time", missing="no benchmark is stored")]
+    bars = [bar for bar in stored["bars"] if "KAF / PReLU" in bar["what"] or "training step" in bar["what"]]
+    return [
+        Question(f"time, {bar['what']}", f"{bar['measured']:.2f} (bar {bar['bar']})", holds=bar["met"])
+        for bar in bars
+    ]
+
+
+def _layers(number: int) -> str:
+    return f"{number} layer{'s' if number > 1 else ''}"
+
+
+def _shown(label: str) -> str:
+    return {"kaf": "KAF", "kaf2d": "2D-KAF", "apl": "APL"}.get(label, label)
+
+
+CLAIMS = (
+    Claim("Two layers of KAF beat three of tanh and of PReLU on Sensorless", _two_layers_beat_three),
+    Claim("2D-KAF beats KAF at two layers on Sensorless", _pairs_beat_single),
+    Claim("KAFs that stay random are much worse", _frozen_are_worse),
+    Claim("KAFs that start as tanh end up equal", _tanh_start_is_equal),
+    Claim(
+        "Shallow networks of KAFs beat deep ones of ReLU on SUSY, with fewer parameters", _shallow_beat_deep
+    ),
+    Claim("APL and KAF gain from a second layer on SUSY, where maxout does not", _only_some_gain_from_depth),
+    Claim("Two convolutional modules with KAF beat five with ELU on CIFAR-10", _two_modules_beat_five),
+    Claim("2D-KAF halves the parameters of a convolutional network", _pairs_halve_parameters),
+    Claim("Policies of KAFs learn faster on MuJoCo", _policies_learn_faster),
+    Claim("Adapting γ gives no gain", _learned_bandwidth_gains_nothing),
+    Claim("KAFs cost little", _cost_little),
+)

@@ -1,0 +1,71 @@
+"""Stored results, asked for by name."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafnets.experiments import rl, wider
+from kafnets.experiments.papers import EXPERIMENTS
+from kafnets.experiments.runner import Runnable
+from kafnets.experiments.summary import Cell, cells
+
+MOST_SEEDS = 20
+"""More than anybody has run."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The results of one repository.
+
+    Attributes:
+        root: the folder that holds ``results`` and ``benchmarks``.
+    """
+
+    root: Path
+
+    @property
+    def results(self) -> Path:
+        """The folder of run folders."""
+        return self.root / "results"
+
+    def cells(
+        self, experiment: str, profile: str, labels: Sequence[str], layers: Sequence[int] = ()
+    ) -> list[Cell]:
+        """Of one of the paper's supervised experiments, those that have finished runs."""
+        wanted = EXPERIMENTS[experiment].descriptions(profile, labels, layers, MOST_SEEDS)
+        return self._found(wanted)
+
+    def cell(self, experiment: str, profile: str, label: str, layers: int) -> Cell | None:
+        """One of them, None if no run of it is finished."""
+        return next(iter(self.cells(experiment, profile, [label], [layers])), None)
+
+    def policies(self, steps: int, environment: str, metric: str) -> dict[str, Cell]:
+        """Of reinforcement learning, by label."""
+        wanted = rl.descriptions([environment], rl.ACTIVATIONS, steps, MOST_SEEDS)
+        return {cell.label: cell for cell in self._found(wanted, metric)}
+
+    def lengths(self) -> list[int]:
+        """Numbers of steps that policies were trained for, most first."""
+        found = {rl.steps_of(path.name) for path in (self.results / "rl").glob("*")}
+        return sorted((steps for steps in found if steps is not None), reverse=True)
+
+    def tuned(self, data: str) -> dict[str, Cell]:
+        """Of the comparison beyond the paper's data, by label."""
+        return {cell.label: cell for cell in self._found(wider.descriptions([data], seeds=MOST_SEEDS))}
+
+    def reports(self, folder: Path) -> list[dict[str, Any]]:
+        """Of all finished runs below a folder of results."""
+        return [
+            json.loads((done.parent / "report.json").read_text())
+            for done in sorted((self.results / folder).glob("**/DONE"))
+        ]
+
+    def benchmark(self, name: str) -> dict[str, Any] | None:
+        """What ``kafnets bench`` has stored, None if it has not."""
+        path = self.root / "benchmarks/results/cpu" / f"{name}.json"
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def _found(self, wanted: Sequence[Runnable], metric: str | None = None) -> list[Cell]:
+        return cells(wanted, self.results, metric)

@@ -1,0 +1,202 @@
+"""The page of results and the README's summary of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from kafnets.experiments import wider
+from kafnets.experiments.statistics import LEVEL
+from kafnets.figures.results import Missing
+from kafnets.figures.tables import Table
+from kafnets.findings import tables
+from kafnets.findings.claims import CONFIRMED, NOT_CONFIRMED, Verdict, verdicts
+from kafnets.findings.evidence import Evidence
+from kafnets.train.recipe import HIDDEN, RECIPE
+
+PAGE, README = Path("docs/results.md"), Path("README.md")
+DIAGRAM = Path("docs/images/critical-difference.svg")
+BEGIN, END = "<!-- results: written by kafnets reproduce all -->", "<!-- end of results -->"
+
+
+def documents(root: Path) -> dict[Path, str]:
+    """What the documents of a repository should say."""
+    evidence = Evidence(root)
+    found = verdicts(evidence)
+    readme = (root / README).read_text()
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
+        raise ValueError(f"{root / README} must have one line {BEGIN!r} and one {END!r} after it")
+    before, rest = readme.split(BEGIN)
+    after = rest.split(END)[1]
+    return {
+        PAGE: page(evidence, found),
+        README: f"{before}{BEGIN}\n\n{summary(evidence, found)}\n\n{END}{after}",
+    }
+
+
+def stale(root: Path) -> list[Path]:
+    """Documents that say something else."""
+    return [
+        path
+        for path, text in documents(root).items()
+        if not (root / path).exists() or (root / path).read_text() != text
+    ]
+
+
+def write(root: Path) -> list[Path]:
+    """Write the documents, and the diagram that the page shows."""
+    found = documents(root)
+    for path, text in found.items():
+        (root / path).write_text(text)
+    ranking = tables.ranking(Evidence(root))
+    if ranking is None:
+        return list(found)
+    from kafnets.figures.ranks import critical_difference
+
+    critical_difference(ranking).savefig(root / DIAGRAM, metadata={"Date": None})
+    return [*found, DIAGRAM]
+
+
+def summary(evidence: Evidence, found: list[Verdict]) -> str:
+    """For the README."""
+    words = [verdict.word for verdict in found]
+    untested = len(words) - words.count(CONFIRMED) - words.count(NOT_CONFIRMED)
+    lines = [
+        f"Of the paper's {len(found)} claims, {words.count(CONFIRMED)} are confirmed by the stored runs, "
+        f"{words.count(NOT_CONFIRMED)} are not, and {untested} could not be tested; "
+        "[docs/results.md](docs/results.md) has the tests, the tables and their settings.",
+        "",
+        *(f"- {verdict.statement}: **{verdict.word.split(',')[0]}**" for verdict in found),
+    ]
+    return "\n".join(lines)
+
+
+def page(evidence: Evidence, found: list[Verdict]) -> str:
+    """All of it."""
+    parts = [
+        "# Results",
+        "Written by `kafnets reproduce all` from the run folders in `results/` and the measurements in "
+        "`benchmarks/results/`; `kafnets reproduce all --check` fails if this page says anything else. Means "
+        "are over seeds, ± is their standard deviation. Every seed divides the rows anew, but for SUSY, "
+        "CIFAR-10 and the environments. The paper's settings are those of `kafnets reproduce`, unless a "
+        "table says otherwise.",
+        "## The paper's claims",
+        "A claim that rests on several tests is as sure as the least sure of them. p-values of claims are "
+        f"corrected for their number by Holm's method, and the level is {LEVEL:.0%}. “Not confirmed” says that "
+        "these runs do not show it, not that it is wrong: five seeds show large or steady differences only.",
+        tables.verdict_table(found).body(),
+        "### What the verdicts rest on",
+        "One-sided paired t-tests over seeds. Where seeds divide the rows anew, the variance is corrected for "
+        "the overlap (Nadeau and Bengio, 2003). Claims about equality are tests of equivalence. p-values here "
+        "are not corrected.",
+        tables.question_table(found).body(),
+    ]
+    for heading, text, makers in SECTIONS:
+        parts += [f"## {heading}", text, *(_shown(make, evidence) for make in makers)]
+    parts += [*_wider(evidence), *_recipe(evidence), *_machine(evidence)]
+    return "\n\n".join(parts) + "\n"
+
+
+Maker = Callable[[Evidence], Table]
+
+
+def _shown(make: Maker, evidence: Evidence) -> str:
+    try:
+        table = make(evidence)
+    except Missing as why:
+        return str(why)
+    if not table.rows:
+        return f"**{table.title}**: no runs are stored yet."
+    return f"**{table.title}**\n\n{table.body()}"
+
+
+SECTIONS: tuple[tuple[str, str, tuple[Maker, ...]], ...] = (
+    (
+        "Sensorless",
+        "All 58,509 rows, divided 70/15/15; layers of 100, Adam, l2 of 1e-4, batches of 100, stopped after 15 "
+        "epochs without improvement in validation: the paper's settings. The paper gives no deviations.",
+        (tables.sensorless_paper, tables.sensorless_all, tables.dictionary_sizes),
+    ),
+    (
+        "SUSY",
+        "**On a sample** of real rows, where the paper has 4,000,000 for training, so that deep networks and "
+        "wide ones overfit; the paper's values are for all rows. No accuracy is claimed from generated rows: "
+        "they are for [throughput](speed.md) only.",
+        (tables.susy,),
+    ),
+    (
+        "CIFAR-10",
+        "All 50,000 images of training. The paper shows accuracies in a figure, without numbers. Networks with "
+        "its 150 filters take more than ten minutes an epoch here, so most cells are **smaller than the "
+        "paper's**, alike for all three activations.",
+        (
+            lambda evidence: tables.modules(evidence, "small"),
+            lambda evidence: tables.modules(evidence, "paper"),
+        ),
+    ),
+    (
+        "Reinforcement learning",
+        "PPO with its published settings, on Gymnasium's current environments; the PPO paper has 1,000,000 "
+        "steps. More in [its own page](reinforcement-learning.md).",
+        (tables.policies,),
+    ),
+)
+
+
+def _wider(evidence: Evidence) -> list[str]:
+    parts = [
+        "## Beyond the paper's data",
+        f"{len(wider.SETS)} more real tables, six of classes and two of numbers, which come with scikit-learn, "
+        "river and scikit-lego. Every activation, the edge-wise KAF and scikit-learn's trees; all with the same "
+        "rows, and with three values of one setting to choose from, by the validation part of each seed: the "
+        "learning rate of networks and of boosting, the share of features of forests. Networks have two hidden "
+        f"layers of {HIDDEN[0]} and are trained by the recipe below.",
+    ]
+    ranking = tables.ranking(evidence)
+    if ranking is None:
+        return [*parts, "No runs are stored yet: `kafnets reproduce wider`."]
+    place = list(ranking.ranks).index("kaf") + 1
+    alike = [
+        label
+        for label, rank in ranking.ranks.items()
+        if label != "kaf" and abs(rank - ranking.ranks["kaf"]) > ranking.critical_difference
+    ]
+    told = f"from {', '.join(alike)}" if alike else "from nothing else"
+    winner = next(iter(ranking.ranks))
+    return [
+        *parts,
+        f"![Mean ranks]({DIAGRAM.relative_to('docs')})",
+        f"Mean ranks over {ranking.sets} data sets; bars join what does not differ by more than Nemenyi's "
+        f"critical difference of {ranking.critical_difference:.1f} (Friedman's test: p = "
+        f"{ranking.friedman:.2g}). The best mean rank has {winner}; KAF is in place {place} of "
+        f"{len(ranking.ranks)} and differs significantly {told}.",
+        tables.wider_scores(evidence, list(ranking.ranks)).body(),
+        "**Chosen in validation**, with the number of seeds",
+        tables.chosen_settings(evidence, list(ranking.ranks)).body(),
+    ]
+
+
+def _recipe(evidence: Evidence) -> list[str]:
+    settings = RECIPE.describe()
+    parts = [
+        "## The recipe",
+        "What the estimators and `kafnets compare` do by default, chosen by validation scores only: "
+        + ", ".join(f"{name} {value}" for name, value in settings.items() if value not in (None, False))
+        + f"; hidden layers {', '.join(map(str, HIDDEN))}; KAFs start as ELU. Batches of “auto” are a 32nd of "
+        "the rows (from 32 to 256); a decay of “auto” shrinks what no gradient holds to 1/e over all epochs. "
+        "Parameters of trees are their nodes.",
+    ]
+    if not evidence.tuned("sensorless"):
+        return [*parts, "No runs are stored yet: `kafnets reproduce wider --data sensorless`."]
+    return [*parts, "**Sensorless**", tables.recipe(evidence).body()]
+
+
+def _machine(evidence: Evidence) -> list[str]:
+    """What the runs were made with."""
+    stamps: dict[str, set[str]] = {"commit": set(), "processor": set(), "python": set(), "torch": set()}
+    for report in evidence.reports(Path()):
+        stamp = report["provenance"]
+        stamps["commit"].add(str(stamp.get("commit"))[:12])
+        stamps["processor"].add(stamp["hardware"]["processor"])
+        for name in ("python", "torch"):
+            stamps[name].add(str(stamp["versions"].get(name)))
+    listed = (f"{name} {', '.join(sorted(found))}" for name, found in stamps.items() if found)
+    return ["## Made with", "; ".join(listed) + ". Each run folder has its own stamp."]

@@ -1,0 +1,231 @@
+"""The page's tables: ours, the paper's value, the difference, and the setting that ours was run in."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kafnets.experiments import cifar10, published, rl, sensorless, wider
+from kafnets.experiments.ranking import Ranking, rank
+from kafnets.experiments.summary import Cell
+from kafnets.figures import tables as paper_tables
+from kafnets.figures.tables import Table
+from kafnets.findings.claims import Verdict
+from kafnets.findings.evidence import Evidence
+from kafnets.registry import facts_of, names
+from kafnets.train.recipe import RECIPE
+
+SIZES = (5, 10, 20, 40, 80)
+NOTHING = "-"
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """One row a claim."""
+    rows = []
+    for number, verdict in enumerate(verdicts, 1):
+        p_value = NOTHING if verdict.p_value is None else f"{verdict.p_value:.2g}"
+        rows.append((str(number), verdict.statement, f"**{verdict.word}**", p_value))
+    return Table("Claims", ("", "the paper's claim", "verdict", "p, corrected"), tuple(rows))
+
+
+def question_table(verdicts: Sequence[Verdict]) -> Table:
+    """What the verdicts rest on."""
+    rows = []
+    for number, verdict in enumerate(verdicts, 1):
+        for each in verdict.questions:
+            if each.missing:
+                continue
+            test = each.test
+            rows.append(
+                (
+                    str(number),
+                    each.what,
+                    each.found,
+                    NOTHING if test is None else f"{test.difference:+.4g}",
+                    NOTHING if test is None else f"{test.p_value:.2g}",
+                    ("holds" if each.holds else "does not hold") if test is None else test.name,
+                )
+            )
+    headings = ("claim", "what is compared", "means or counts", "difference", "p", "test")
+    return Table("Evidence", headings, tuple(rows))
+
+
+def sensorless_paper(evidence: Evidence) -> Table:
+    """What the paper gives numbers for."""
+    rows = []
+    for (label, layers), paper in published.SENSORLESS.items():
+        cell = evidence.cell("sensorless", "paper", label, layers)
+        rows.append(
+            (
+                label,
+                str(layers),
+                score(cell),
+                seeds(cell),
+                f"{paper.mean:.4f}",
+                NOTHING if cell is None else f"{cell.mean - paper.mean:+.4f}",
+                size(cell),
+            )
+        )
+    headings = ("activation", "layers", "ours: test accuracy", "seeds", "paper", "difference", "parameters")
+    return Table("Sensorless, what the paper gives", headings, tuple(rows))
+
+
+def sensorless_all(evidence: Evidence) -> Table:
+    """Every activation that can be plotted, and the controls."""
+    controls = [label for label in sensorless.CONTROLS if "D=" not in label]
+    labels = [*(name for name in names() if facts_of(name).plottable), *controls]
+    rows = []
+    for label in labels:
+        own = [evidence.cell("sensorless", "paper", label, layers) for layers in (1, 2, 3)]
+        if any(own):
+            rows.append((label, *map(score, own), least_seeds(own), size(own[1])))
+    rows.sort(key=lambda row: row[2], reverse=True)
+    headings = ("activation", "1 layer", "2 layers", "3 layers", "seeds", "parameters, 2 layers")
+    return Table("Sensorless, test accuracy", headings, tuple(rows))
+
+
+def dictionary_sizes(evidence: Evidence) -> Table:
+    """KAFs with shorter and longer dictionaries."""
+    rows = []
+    for number in SIZES:
+        label = "kaf" if number == 20 else f"kaf D={number}"
+        own = [evidence.cell("sensorless", "paper", label, layers) for layers in (1, 2)]
+        if any(own):
+            rows.append((str(number), *map(score, own), least_seeds(own), size(own[1])))
+    headings = ("D", "1 layer", "2 layers", "seeds", "parameters, 2 layers")
+    return Table("Sensorless by the size of the dictionary", headings, tuple(rows))
+
+
+def susy(evidence: Evidence) -> Table:
+    """Table 2."""
+    return paper_tables.susy(evidence.results)
+
+
+def modules(evidence: Evidence, profile: str) -> Table:
+    """CIFAR-10 at one profile."""
+    filters, settings = cifar10.PROFILES[profile]
+    rows = []
+    for cell in evidence.cells("cifar10", profile, cifar10.ACTIVATIONS, cifar10.LAYERS):
+        rows.append((cell.label, str(cell.layers), score(cell), seeds(cell), size(cell)))
+    rows.sort(key=lambda row: (row[1], cifar10.ACTIVATIONS.index(row[0])))
+    title = (
+        f"CIFAR-10, {filters} filters, at most {settings.epochs} epochs, stopped after {settings.patience} "
+        "without improvement"
+    )
+    return Table(title, ("activation", "modules", "test accuracy", "seeds", "parameters"), tuple(rows))
+
+
+def policies(evidence: Evidence) -> Table:
+    """Reinforcement learning, the longest runs of each environment."""
+    rows = []
+    for environment in rl.ENVIRONMENTS:
+        for steps in evidence.lengths():
+            areas = evidence.policies(steps, environment, "area")
+            final = evidence.policies(steps, environment, "reward")
+            for label in areas:
+                rows.append(
+                    (
+                        environment,
+                        f"{steps:,}",
+                        label,
+                        score(areas[label]),
+                        score(final[label]),
+                        seeds(areas[label]),
+                    )
+                )
+            if areas:
+                break
+    headings = ("environment", "steps", "activation", "area under the curve", "final reward", "seeds")
+    return Table("Policies", headings, tuple(rows))
+
+
+def ranking(evidence: Evidence) -> Ranking | None:
+    """Over the data sets beyond the paper's; None while too few are finished."""
+    scores = {
+        name: {label: cell.mean for label, cell in found.items()}
+        for name in wider.SETS
+        if (found := evidence.tuned(name))
+    }
+    try:
+        return rank(scores)
+    except (ValueError, TypeError):
+        return None
+
+
+def wider_scores(evidence: Evidence, order: Sequence[str]) -> Table:
+    """Means over seeds, best rank first."""
+    found = {name: evidence.tuned(name) for name in wider.SETS}
+    rows = []
+    for label in order:
+        own = [cells.get(label) for cells in found.values()]
+        rows.append((label, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
+    metrics = (
+        f"{name}, {next(iter(cells.values())).metric}" if cells else name for name, cells in found.items()
+    )
+    return Table("Beyond the paper's data", ("", *metrics), tuple(rows))
+
+
+def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
+    """What validation chose, seed by seed: how often each value."""
+    rows = []
+    for label in order:
+        own = []
+        for name in wider.SETS:
+            reports = evidence.reports(wider.Tuned(name, label, 0, ()).folder.parent)
+            counts = Counter(f"{report['chosen']:g}" for report in reports)
+            own.append(", ".join(f"{value} ({count})" for value, count in counts.most_common()) or NOTHING)
+        rows.append((label, *own))
+    return Table("Chosen in validation", ("", *wider.SETS), tuple(rows))
+
+
+def recipe(evidence: Evidence) -> Table:
+    """The recipe on Sensorless beside its rivals, and beside the paper's settings."""
+    rows: list[tuple[str, ...]] = [
+        (label, "tuned in validation", score(cell), seeds(cell), size(cell))
+        for label, cell in evidence.tuned("sensorless").items()
+    ]
+    unchanged = _unchanged(evidence)
+    if unchanged is not None:
+        rows.append(unchanged)
+    paper = evidence.cell("sensorless", "paper", "kaf", 2)
+    rows.append(("kaf, 2 x 100", "the paper's", score(paper), seeds(paper), size(paper)))
+    rows.sort(key=lambda row: row[2], reverse=True)
+    return Table("Recipe", ("", "settings", "test accuracy", "seeds", "parameters"), tuple(rows))
+
+
+def _unchanged(evidence: Evidence) -> tuple[str, ...] | None:
+    """KAFs with the recipe as it stands, without a choice of the learning rate."""
+    reports = evidence.reports(wider.Tuned("sensorless", "kaf", 0, ()).folder.parent)
+    if not reports:
+        return None
+    scores = {
+        seed: one["test"]["accuracy"]
+        for seed, report in enumerate(reports)
+        for one in report["tried"]
+        if one["learning_rate"] == RECIPE.learning_rate
+    }
+    tuned = evidence.tuned("sensorless")["kaf"]
+    cell = Cell("kaf", tuned.layers, tuned.data, tuned.metric, scores, {}, len(scores), tuned.parameters, 0.0)
+    return ("kaf", "the recipe, unchanged", score(cell), seeds(cell), size(cell))
+
+
+def score(cell: Cell | None) -> str:
+    """Mean and deviation."""
+    if cell is None:
+        return NOTHING
+    digits = 1 if cell.metric in ("area", "reward") else 4
+    deviation = f" ± {cell.deviation:,.{digits}f}" if len(cell.test) > 1 else ""
+    return f"{cell.mean:,.{digits}f}{deviation}"
+
+
+def seeds(cell: Cell | None) -> str:
+    """How many there are."""
+    return NOTHING if cell is None else str(len(cell.test))
+
+
+def least_seeds(cells: Sequence[Cell | None]) -> str:
+    """Of several cells."""
+    return str(min(len(cell.test) for cell in cells if cell is not None))
+
+
+def size(cell: Cell | None) -> str:
+    """The number of parameters that are trained."""
+    return NOTHING if cell is None else f"{cell.parameters:,}"

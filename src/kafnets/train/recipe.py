@@ -1,0 +1,25 @@
+"""How networks of learned activations are trained best, as far as validation has shown: see docs/results.md.
+
+The paper's settings are the defaults of ``Settings``. These are the defaults of the estimators and of
+``kafnets compare``.
+"""
+
+from typing import Any
+
+from kafnets.train.settings import Settings
+
+HIDDEN = (90, 90)
+"""Below 20,000 parameters on Sensorless, with KAFs."""
+
+RECIPE = Settings(
+    batch_size="auto",
+    epochs=100,
+    patience=None,
+    learning_rate=3e-3,
+    weight_decay="auto",
+    optimizer="AdamW",
+    schedule="cosine",
+)
+
+STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
+"""Options of activations that are given none: few rows are learned better from a calm start."""

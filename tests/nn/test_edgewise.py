@@ -1,0 +1,59 @@
+"""The layer with a function for each connection, and its network."""
+
+import numpy as np
+import pytest
+import torch
+
+import kafnets
+from kafnets import reference
+
+
+@pytest.mark.parametrize("kernel", [None, kafnets.Gaussian(2.0), kafnets.Softplus(), kafnets.Polynomial(2)])
+def test_agrees_with_the_reference(kernel: kafnets.Kernel | None) -> None:
+    layer = kafnets.EdgewiseKAF(4, 3, dictionary_size=5, kernel=kernel, dtype=torch.float64)
+    x = torch.randn(6, 2, 4, dtype=torch.float64, requires_grad=True)
+    upstream = torch.randn(6, 2, 3, dtype=torch.float64)
+    alpha, weight, bias = (each.detach().numpy() for each in (layer.alpha, layer.weight, layer.bias))
+    rows, d, formula = x.detach().numpy(), layer.dictionary.numpy(), layer.kernel.reference(layer.gamma)
+    expected = reference.edgewise_kaf(rows, alpha, d, formula) + rows @ weight.T + bias
+    np.testing.assert_allclose(layer(x).detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+    layer(x).backward(upstream)
+    gradients = reference.edgewise_kaf_gradients(rows, alpha, d, formula, upstream.numpy())
+    assert x.grad is not None
+    assert layer.alpha.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), gradients.s + upstream.numpy() @ weight, rtol=1e-10)
+    np.testing.assert_allclose(layer.alpha.grad.numpy(), gradients.alpha, rtol=1e-10, atol=1e-12)
+
+
+def test_the_network_learns_what_no_sum_of_functions_can() -> None:
+    generator = torch.Generator().manual_seed(0)
+    network = kafnets.edgewise_mlp(2, (8,), 1, generator=generator)
+    again = kafnets.edgewise_mlp(2, (8,), 1, generator=torch.Generator().manual_seed(0))
+    assert all(map(torch.equal, network.parameters(), again.parameters()))
+    x = 2 * torch.rand(512, 2, generator=generator) - 1
+    target = x[:, :1] * x[:, 1:]
+    optimizer = torch.optim.Adam(kafnets.param_groups(network, weight_decay=0.0), lr=1e-2)
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = (network(x) - target).square().mean()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.1 * target.var().item()
+
+
+def test_parameters_are_counted_as_documented() -> None:
+    layer = kafnets.EdgewiseKAF(48, 32, dictionary_size=8)
+    assert sum(each.numel() for each in layer.parameters()) == 48 * 32 * 9 + 32
+    assert "48, 32, dictionary_size=8" in repr(layer)
+
+
+def test_mistakes_are_named() -> None:
+    layer = kafnets.EdgewiseKAF(4, 3)
+    with pytest.raises(ValueError, match=r"in_features=4, but the input of shape \(2, 5\) has 5"):
+        layer(torch.zeros(2, 5))
+    with pytest.raises(TypeError, match="floating-point"):
+        layer(torch.zeros(2, 4, dtype=torch.int64))
+    with pytest.raises(ValueError, match="in_features must be a whole number from 1, got 0"):
+        kafnets.EdgewiseKAF(0, 3)
+    with pytest.raises(ValueError, match="fixed gamma"):
+        kafnets.EdgewiseKAF(4, 3, kernel=kafnets.Gaussian(learn_gamma=True))
