@@ -65,6 +65,7 @@ def edgewise_mlp(
     outputs: int = 1,
     *,
     dictionary_size: int = 8,
+    input_boundary: float = 1.0,
     generator: torch.Generator | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
@@ -72,27 +73,25 @@ def edgewise_mlp(
 ) -> nn.Sequential:
     """A network in which every connection has a function of its own: a Kolmogorov-Arnold network of KAFs.
 
-    Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF` behind layer normalisation.
+    Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
+    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalisation.
 
     Args:
         inputs: the number of features, along the last axis of the input.
         hidden: the outputs of each hidden layer.
         outputs: of the last layer.
         dictionary_size: of the expansions.
+        input_boundary: the dictionaries of the first layer reach from minus this to this.
         generator: source of the first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
         options: for the layers.
     """
-    widths = [inputs, *([hidden] if isinstance(hidden, int) else hidden), outputs]
-    options |= {"dictionary_size": dictionary_size, "generator": generator}
-    surroundings: dict[str, Any] = {"device": device, "dtype": dtype}
-    layers: list[nn.Module] = []
-    for before, after in itertools.pairwise(widths):
-        layers += [
-            nn.LayerNorm(before, **surroundings),
-            EdgewiseKAF(before, after, **options, **surroundings),
-        ]
+    options |= {"dictionary_size": dictionary_size, "generator": generator, "device": device, "dtype": dtype}
+    first, *others = itertools.pairwise([inputs, *([hidden] if isinstance(hidden, int) else hidden), outputs])
+    layers: list[nn.Module] = [EdgewiseKAF(*first, **options | {"boundary": input_boundary})]
+    for before, after in others:
+        layers += [nn.LayerNorm(before, device=device, dtype=dtype), EdgewiseKAF(before, after, **options)]
     return nn.Sequential(*layers)
 
 

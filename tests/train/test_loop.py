@@ -1,6 +1,8 @@
 """The training loop."""
 
 import copy
+import inspect
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,10 @@ from torch import nn
 
 import kafnets
 from kafnets import data
+from kafnets.cli.compare import compare
+from kafnets.sklearn import KafnetClassifier
 from kafnets.train import Settings, fit
+from kafnets.train.recipe import HIDDEN, RECIPE
 
 SHORT = Settings(epochs=6, patience=6)
 
@@ -91,7 +96,7 @@ def test_any_optimizer() -> None:
 
 
 def test_settings_are_checked_and_nan_is_named() -> None:
-    with pytest.raises(ValueError, match="batch_size must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number from 1, or 'auto', got 0"):
         Settings(batch_size=0)
     with pytest.raises(ValueError, match="learning_rate must be a number from 0, got -1"):
         Settings(learning_rate=-1)
@@ -99,6 +104,33 @@ def test_settings_are_checked_and_nan_is_named() -> None:
     model = network(splits, "paf", degree=9)
     with pytest.raises(FloatingPointError, match=r"the loss became nan in epoch .*smaller learning_rate"):
         fit(model, splits, Settings(epochs=30, learning_rate=1e6))
+
+
+def test_the_recipe_depends_on_the_number_of_rows() -> None:
+    assert [RECIPE.rows_a_step(rows) for rows in (100, 3200, 10**6)] == [32, 100, 256]
+    steps = RECIPE.epochs * 160
+    kept = (1 - RECIPE.decay(40_960) * RECIPE.learning_rate / 2) ** steps  # the mean of a cosine is a half
+    assert kept == pytest.approx(math.exp(-1), rel=1e-3)
+    assert RECIPE.decay(40) == 1.0
+    assert Settings(weight_decay=0.5).decay(40) == 0.5
+    for wrong in (
+        {"weight_decay": "auto"},
+        {"schedule": "linear"},
+        {"optimizer": "sgd"},
+        {"batch_size": "all"},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_commands_and_estimators_defaults_are_the_recipe() -> None:
+    options = inspect.signature(compare).parameters
+    assert options["hidden"].default == ",".join(map(str, HIDDEN))
+    for name in ("epochs", "patience", "learning_rate"):
+        assert options[name].default == getattr(RECIPE, name)
+    estimator = KafnetClassifier()
+    for name in ("epochs", "batch_size", "learning_rate", "weight_decay"):
+        assert getattr(estimator, name) == getattr(RECIPE, name)
 
 
 def test_a_part_with_one_class_is_judged_by_its_loss() -> None:

@@ -26,9 +26,9 @@ class EdgewiseKAF(nn.Module):
     It stands in the place of a linear map *and* its activation, with D + 1 numbers a connection where a KAF
     has D a neuron::
 
-        nn.Sequential(nn.LayerNorm(48), EdgewiseKAF(48, 32), nn.LayerNorm(32), EdgewiseKAF(32, 11))
+        nn.Sequential(EdgewiseKAF(48, 32, boundary=1.0), nn.LayerNorm(32), EdgewiseKAF(32, 11))
 
-    Normalise what goes in, so that it meets the dictionary; ``kafnets.edgewise_mlp`` does. Beyond the
+    What goes in must meet the dictionary: normalise it, as ``kafnets.edgewise_mlp`` does. Beyond the
     dictionary a Gaussian expansion is 0 and the linear part is what is left.
 
     Shape: input ``(..., in_features)``, output ``(..., out_features)``. A call takes memory for

@@ -25,7 +25,7 @@ class Settings:
         learning_rate: the optimiser's, at the start.
         weight_decay: of weights, and of activations' parameters that may decay; see
             ``kafnets.param_groups``. "auto", with AdamW, decays so that what no gradient holds shrinks to
-            1/e in all epochs together, however many steps those are.
+            1/e in all epochs together, however many steps those are, but by no more than 1.
         optimizer: "Adam", where decay is an l2 term of the loss, as in the paper, and goes through Adam's
             scaling; "AdamW", where it does not; or what makes an optimiser from parameter groups.
         schedule: of the learning rate: None, "cosine" to let it fall to 0 along a cosine until the last epoch
@@ -85,7 +85,7 @@ class Settings:
         steps = self.epochs * -(-rows // self.rows_a_step(rows))
         # Of a cosine, the mean is a half.
         total = steps * self.learning_rate * (0.5 if self.schedule == "cosine" else 1.0)
-        return 1 / total if total else 0.0
+        return min(1.0, 1 / total) if total else 0.0
 
     def describe(self) -> dict[str, Any]:
         """For a run's config: what was asked for, by value or by name."""

@@ -1,0 +1,88 @@
+"""The page of results: verdicts from tests, documents from verdicts."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kafnets.cli import app
+from kafnets.experiments.statistics import equivalence_test, holm, paired_test
+from kafnets.experiments.summary import Cell
+from kafnets.findings import claims, page
+from kafnets.findings.evidence import Evidence
+
+ROOT = Path(__file__).parents[1]
+
+
+def cell(*scores: float, parameters: int = 100) -> Cell:
+    return Cell("kaf", 1, "rows", "accuracy", dict(enumerate(scores)), {}, 5, parameters, 0.0)
+
+
+def asking(found: list[claims.Question]) -> Callable[[Evidence], list[claims.Question]]:
+    return lambda _: found
+
+
+GOOD, BAD = cell(0.91, 0.92, 0.93, 0.91, 0.92), cell(0.81, 0.80, 0.83, 0.80, 0.82)
+
+
+def test_the_documents_say_what_is_stored() -> None:
+    shown = CliRunner().invoke(app, ["reproduce", "all", "--check", "--folder", str(ROOT)])
+    assert shown.exit_code == 0, shown.output
+
+
+def test_a_changed_number_is_found(tmp_path: Path) -> None:
+    for name in ("README.md", "docs/results.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    shown = CliRunner().invoke(app, ["reproduce", "all", "--check", "--folder", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "docs/results.md" in " ".join(shown.output.split())
+    (tmp_path / "docs/images").mkdir()
+    page.write(tmp_path)
+    assert page.stale(tmp_path) == []
+    assert "could not be tested here, because" in (tmp_path / "docs/results.md").read_text()
+
+
+def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure, unsure = claims.better(GOOD, BAD, "good over bad"), claims.better(BAD, GOOD, "bad over good")
+    asked = {
+        "all hold": [sure, claims.Question("count", holds=True)],
+        "one does not": [sure, unsure],
+        "a count does not": [sure, claims.Question("count", holds=False)],
+        "nothing is stored": [sure, claims.better(None, BAD, "nothing over bad")],
+    }
+    monkeypatch.setattr(
+        claims, "CLAIMS", [claims.Claim(name, asking(found)) for name, found in asked.items()]
+    )
+    found = {verdict.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
+    assert found["all hold"].word == claims.CONFIRMED
+    assert found["one does not"].word == claims.NOT_CONFIRMED
+    assert found["a count does not"].word == claims.NOT_CONFIRMED
+    assert found["nothing is stored"].word.startswith("could not be tested here, because there are no stored")
+    assert sure.test is not None
+    assert found["all hold"].p_value == pytest.approx(3 * sure.test.p_value)
+
+
+def test_margins() -> None:
+    assert claims.better(GOOD, BAD, "by a little", margin=0.01).test.p_value < 0.01  # type: ignore[union-attr]
+    assert claims.better(GOOD, BAD, "by a lot", margin=0.3).test.p_value > 0.9  # type: ignore[union-attr]
+    near = cell(0.9101, 0.9202, 0.9301, 0.9103, 0.9201)
+    assert claims.equal(near, GOOD, "near").test.p_value < 0.01  # type: ignore[union-attr]
+    assert claims.equal(BAD, GOOD, "far").test.p_value > 0.9  # type: ignore[union-attr]
+    assert claims.no_gain(BAD, GOOD, "worse").test.p_value < 0.01  # type: ignore[union-attr]
+    assert claims.better(cell(0.5), cell(0.4), "one seed").missing
+
+
+def test_statistics() -> None:
+    ours, theirs = [1.0, 2.0, 4.0, 3.0], [0.5, 1.0, 3.0, 3.5]
+    both = paired_test(ours, theirs)
+    greater = paired_test(ours, theirs, alternative="greater")
+    assert both is not None
+    assert greater is not None
+    assert greater.p_value == pytest.approx(both.p_value / 2)
+    assert equivalence_test(ours, ours, 0.1) is None
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
