@@ -69,7 +69,7 @@ reproduce.command(
     "cifar10",
     help="Small photographs, two to five convolutional modules.\n\nExample: kafnets reproduce cifar10 "
     "--profile small --layers 2,3",
-)(_supervised("cifar10", ("paper", "small", "quick")))
+)(_supervised("cifar10", ("paper", "short", "small", "quick")))
 
 
 @reproduce.command("rl")

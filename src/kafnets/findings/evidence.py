@@ -63,8 +63,8 @@ class Evidence:
         ]
 
     def benchmark(self, name: str) -> dict[str, Any] | None:
-        """What ``kafnets bench`` has stored, None if it has not."""
-        path = self.root / "benchmarks/results/cpu" / f"{name}.json"
+        """What has been measured, by the name of its file; None if it has not."""
+        path = self.root / "benchmarks/results" / f"{name}.json"
         return json.loads(path.read_text()) if path.exists() else None
 
     def _found(self, wanted: Sequence[Runnable], metric: str | None = None) -> list[Cell]:

@@ -91,7 +91,7 @@ def page(evidence: Evidence, found: list[Verdict]) -> str:
     ]
     for heading, text, makers in SECTIONS:
         parts += [f"## {heading}", text, *(_shown(make, evidence) for make in makers)]
-    parts += [*_wider(evidence), *_recipe(evidence), *_machine(evidence)]
+    parts += [*_wider(evidence), *_recipe(evidence), *_again(evidence), *_machine(evidence)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -129,7 +129,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Maker, ...]], ...] = (
         "paper's**, alike for all three activations.",
         (
             lambda evidence: tables.modules(evidence, "small"),
-            lambda evidence: tables.modules(evidence, "paper"),
+            lambda evidence: tables.modules(evidence, "short"),
         ),
     ),
     (
@@ -187,6 +187,14 @@ def _recipe(evidence: Evidence) -> list[str]:
     if not evidence.tuned("sensorless"):
         return [*parts, "No runs are stored yet: `kafnets reproduce wider --data sensorless`."]
     return [*parts, "**Sensorless**", tables.recipe(evidence).body()]
+
+
+def _again(evidence: Evidence) -> list[str]:
+    table = tables.run_again(evidence)
+    if not table.rows:
+        return []
+    told = "One cell of each experiment, run from scratch a second time with the same seeds and later code:"
+    return ["## Run again", f"{told} `python scripts/run_again.py`.", table.body()]
 
 
 def _machine(evidence: Evidence) -> list[str]:

@@ -207,6 +207,26 @@ def _unchanged(evidence: Evidence) -> tuple[str, ...] | None:
     return ("kaf", "the recipe, unchanged", score(cell), seeds(cell), size(cell))
 
 
+def run_again(evidence: Evidence) -> Table:
+    """Cells that were run a second time, from scratch."""
+    rows = []
+    for name, found in (evidence.benchmark("again") or {}).items():
+        digits = 1 if found["metric"] == "reward" else 4
+        rows.append(
+            (
+                name,
+                found["cell"],
+                f"{found['stored']:,.{digits}f} ± {found['deviation']:,.{digits}f}",
+                f"{found['again']:,.{digits}f}",
+                str(found["seeds"]),
+                "yes" if found["within"] else "no",
+                found["provenance"]["commit"][:12],
+            )
+        )
+    headings = ("experiment", "cell", "stored", "again", "seeds", "within the deviation", "commit")
+    return Table("Again", headings, tuple(rows))
+
+
 def score(cell: Cell | None) -> str:
     """Mean and deviation."""
     if cell is None:
