@@ -37,7 +37,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         activation_options: dict[str, Any] | None = None,
         epochs: int = RECIPE.epochs,
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
-        learning_rate: float = RECIPE.learning_rate,
+        learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
         weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
         dropout: float = 0.0,
         early_stopping: bool = False,
@@ -224,7 +224,7 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
             ELU and others take their defaults.
         epochs: how many, or the most there may be with ``early_stopping``.
         batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
-        learning_rate: AdamW's, at the start.
+        learning_rate: AdamW's, at the start; "auto" grows with the root of the batch size, from 3e-3 at 32.
         weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
             gradient holds shrinks to 1/e over all epochs.
         dropout: behind the hidden layers.

@@ -98,7 +98,7 @@ def test_any_optimizer() -> None:
 def test_settings_are_checked_and_nan_is_named() -> None:
     with pytest.raises(ValueError, match="batch_size must be a whole number from 1, or 'auto', got 0"):
         Settings(batch_size=0)
-    with pytest.raises(ValueError, match="learning_rate must be a number from 0, got -1"):
+    with pytest.raises(ValueError, match="learning_rate must be a number from 0, or 'auto', got -1"):
         Settings(learning_rate=-1)
     splits = data.load("diabetes")
     model = network(splits, "paf", degree=9)
@@ -108,8 +108,9 @@ def test_settings_are_checked_and_nan_is_named() -> None:
 
 def test_the_recipe_depends_on_the_number_of_rows() -> None:
     assert [RECIPE.rows_a_step(rows) for rows in (100, 3200, 10**6)] == [32, 100, 256]
+    assert [RECIPE.rate(rows) for rows in (100, 40_960)] == pytest.approx([3e-3, 3e-3 * math.sqrt(8)])
     steps = RECIPE.epochs * 160
-    kept = (1 - RECIPE.decay(40_960) * RECIPE.learning_rate / 2) ** steps  # the mean of a cosine is a half
+    kept = (1 - RECIPE.decay(40_960) * RECIPE.rate(40_960) / 2) ** steps  # the mean of a cosine is a half
     assert kept == pytest.approx(math.exp(-1), rel=1e-3)
     assert RECIPE.decay(40) == 1.0
     assert Settings(weight_decay=0.5).decay(40) == 0.5
@@ -126,8 +127,10 @@ def test_the_recipe_depends_on_the_number_of_rows() -> None:
 def test_the_commands_and_estimators_defaults_are_the_recipe() -> None:
     options = inspect.signature(compare).parameters
     assert options["hidden"].default == ",".join(map(str, HIDDEN))
-    for name in ("epochs", "patience", "learning_rate"):
-        assert options[name].default == getattr(RECIPE, name)
+    assert options["epochs"].default == RECIPE.epochs
+    assert RECIPE.patience is None
+    for name in ("patience", "batch_size", "learning_rate"):
+        assert options[name].default is None  # the recipe's
     estimator = KafnetClassifier()
     for name in ("epochs", "batch_size", "learning_rate", "weight_decay"):
         assert getattr(estimator, name) == getattr(RECIPE, name)

@@ -32,7 +32,10 @@ def compare(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Rows a step; by default a 32nd of them, from 32 to 256.")
     ] = None,
-    learning_rate: Annotated[float, typer.Option(min=0, help="At the start; it falls to 0.")] = 3e-3,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(min=0, help="At the start; it falls to 0. By default 3e-3 or more, by the rows a step."),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
     output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("kafnets-runs"),
@@ -76,7 +79,7 @@ def compare(
                 batch_size=batch_size or RECIPE.batch_size,
                 epochs=epochs,
                 patience=patience,
-                learning_rate=learning_rate,
+                learning_rate=RECIPE.learning_rate if learning_rate is None else learning_rate,
                 precision=precision,
                 compile=compile,
             ),

@@ -31,7 +31,10 @@ EDGEWISE = "edgewise kaf"
 OTHERS = (EDGEWISE, *trees.GRIDS)
 """What is no activation."""
 
-ON_SENSORLESS = ("kaf", "kaf2d", "relu", "prelu", "elu", "tanh", *OTHERS)
+UNCHANGED = "kaf unchanged"
+"""KAFs by the recipe as it stands, without a choice; they are shown, but not ranked."""
+
+ON_SENSORLESS = (UNCHANGED, "kaf", "kaf2d", "relu", "prelu", "elu", "tanh", *OTHERS)
 """On the paper's own table a run takes long, so there are fewer."""
 
 
@@ -60,8 +63,10 @@ class Tuned:
         return self.data
 
     @property
-    def grid(self) -> tuple[str, tuple[float, ...]]:
+    def grid(self) -> tuple[str, tuple[Any, ...]]:
         """What is tuned, and the values that are tried."""
+        if self.label == UNCHANGED:
+            return "learning_rate", (RECIPE.learning_rate,)
         return trees.GRIDS.get(self.label, ("learning_rate", LEARNING_RATES))
 
     @property
@@ -120,7 +125,7 @@ class Tuned:
         }
         folder.finish(report, {}, {})
 
-    def _attempt(self, value: float, splits: Splits, progress: Progress | None) -> dict[str, Any]:
+    def _attempt(self, value: Any, splits: Splits, progress: Progress | None) -> dict[str, Any]:
         """Scores and size; nothing if it diverges."""
         if self.label in trees.GRIDS:
             return trees.attempt(self.label, value, splits, self.seed)
@@ -140,17 +145,18 @@ class Tuned:
         parameters = sum(each.numel() for each in model.parameters())
         return {"validation": trained.validation, "test": trained.test, "parameters": parameters}
 
-    def _network(self, learning_rate: float) -> Description:
+    def _network(self, learning_rate: Any) -> Description:
         edgewise = self.label == EDGEWISE
+        activation = "kaf" if edgewise or self.label == UNCHANGED else self.label
         return Description(
             self.experiment,
             self.profile,
             self.label,
             self.data,
-            "kaf" if edgewise else self.label,
+            activation,
             self.hidden,
             self.seed,
-            options={} if edgewise else STARTS.get(self.label, {}),
+            options={} if edgewise else STARTS.get(activation, {}),
             network="edgewise" if edgewise else "mlp",
             settings=replace(RECIPE, learning_rate=learning_rate, epochs=self.epochs, device="cpu"),
         )
@@ -171,9 +177,9 @@ def descriptions(
         epochs: of each network.
     """
     for label in labels:
-        if label not in OTHERS:
+        if label not in (*OTHERS, UNCHANGED):
             find(label)
-    everything = (*names(), *OTHERS)
+    everything = (UNCHANGED, *names(), *OTHERS)
     return [
         Tuned(name, label, seed, _hidden(label), epochs)
         for name in sets

@@ -11,7 +11,6 @@ from kafnets.figures.tables import Table
 from kafnets.findings.claims import Verdict
 from kafnets.findings.evidence import Evidence
 from kafnets.registry import facts_of, names
-from kafnets.train.recipe import RECIPE
 
 SIZES = (5, 10, 20, 40, 80)
 NOTHING = "-"
@@ -140,7 +139,7 @@ def policies(evidence: Evidence) -> Table:
 def ranking(evidence: Evidence) -> Ranking | None:
     """Over the data sets beyond the paper's; None while too few are finished."""
     scores = {
-        name: {label: cell.mean for label, cell in found.items()}
+        name: {label: cell.mean for label, cell in found.items() if label != wider.UNCHANGED}
         for name in wider.SETS
         if (found := evidence.tuned(name))
     }
@@ -154,7 +153,7 @@ def wider_scores(evidence: Evidence, order: Sequence[str]) -> Table:
     """Means over seeds, best rank first."""
     found = {name: evidence.tuned(name) for name in wider.SETS}
     rows = []
-    for label in order:
+    for label in (wider.UNCHANGED, *order):
         own = [cells.get(label) for cells in found.values()]
         rows.append((label, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
     metrics = (
@@ -178,33 +177,20 @@ def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
 
 def recipe(evidence: Evidence) -> Table:
     """The recipe on Sensorless beside its rivals, and beside the paper's settings."""
-    rows: list[tuple[str, ...]] = [
-        (label, "tuned in validation", score(cell), seeds(cell), size(cell))
+    rows = [
+        (
+            label,
+            "the recipe" if label == wider.UNCHANGED else "tuned in validation",
+            score(cell),
+            seeds(cell),
+            size(cell),
+        )
         for label, cell in evidence.tuned("sensorless").items()
     ]
-    unchanged = _unchanged(evidence)
-    if unchanged is not None:
-        rows.append(unchanged)
     paper = evidence.cell("sensorless", "paper", "kaf", 2)
     rows.append(("kaf, 2 x 100", "the paper's", score(paper), seeds(paper), size(paper)))
     rows.sort(key=lambda row: row[2], reverse=True)
     return Table("Recipe", ("", "settings", "test accuracy", "seeds", "parameters"), tuple(rows))
-
-
-def _unchanged(evidence: Evidence) -> tuple[str, ...] | None:
-    """KAFs with the recipe as it stands, without a choice of the learning rate."""
-    reports = evidence.reports(wider.Tuned("sensorless", "kaf", 0, ()).folder.parent)
-    if not reports:
-        return None
-    scores = {
-        seed: one["test"]["accuracy"]
-        for seed, report in enumerate(reports)
-        for one in report["tried"]
-        if one["learning_rate"] == RECIPE.learning_rate
-    }
-    tuned = evidence.tuned("sensorless")["kaf"]
-    cell = Cell("kaf", tuned.layers, tuned.data, tuned.metric, scores, {}, len(scores), tuned.parameters, 0.0)
-    return ("kaf", "the recipe, unchanged", score(cell), seeds(cell), size(cell))
 
 
 def run_again(evidence: Evidence) -> Table:

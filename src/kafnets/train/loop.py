@@ -121,7 +121,7 @@ class _Run:
         groups = param_groups(model, weight_decay=settings.decay(len(splits.train)))
         if isinstance(settings.optimizer, str):
             self.optimizer: torch.optim.Optimizer = OPTIMIZERS[settings.optimizer](
-                _merged(groups), lr=settings.learning_rate, fused=_can_be_fused(model)
+                _merged(groups), lr=settings.rate(len(splits.train)), fused=_can_be_fused(model)
             )
         else:
             self.optimizer = settings.optimizer(groups)

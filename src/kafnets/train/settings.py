@@ -1,5 +1,6 @@
 """How a network is trained. The defaults are the paper's."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,7 +23,8 @@ class Settings:
         epochs: the most there may be.
         patience: stop after so many epochs in which the validation score has not improved, and keep the best
             weights. None: go on to the end, and keep the last ones.
-        learning_rate: the optimiser's, at the start.
+        learning_rate: the optimiser's, at the start. "auto" grows with the root of the batch size, from 3e-3
+            at 32 rows.
         weight_decay: of weights, and of activations' parameters that may decay; see
             ``kafnets.param_groups``. "auto", with AdamW, decays so that what no gradient holds shrinks to
             1/e in all epochs together, however many steps those are, but by no more than 1.
@@ -38,7 +40,7 @@ class Settings:
     batch_size: int | Literal["auto"] = 100
     epochs: int = 500
     patience: int | None = 15
-    learning_rate: float = 1e-3
+    learning_rate: float | Literal["auto"] = 1e-3
     weight_decay: float | Literal["auto"] = 1e-4
     optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | str = "Adam"
     schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | str | None = None
@@ -56,13 +58,10 @@ class Settings:
                 raise ValueError(f"{name} must be a whole number from 1{hint}, got {value!r}")
         for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
-            if name == "weight_decay" and value == "auto":
-                if self.optimizer != "AdamW":
-                    raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
-                continue
-            if isinstance(value, str) or not value >= 0:
-                hint = ", or 'auto'" if name == "weight_decay" else ""
-                raise ValueError(f"{name} must be a number from 0{hint}, got {value!r}")
+            if value != "auto" and (isinstance(value, str) or not value >= 0):
+                raise ValueError(f"{name} must be a number from 0, or 'auto', got {value!r}")
+        if self.weight_decay == "auto" and self.optimizer != "AdamW":
+            raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
         for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
             value = getattr(self, name)
             if isinstance(value, str) and value not in known:
@@ -78,13 +77,19 @@ class Settings:
             return min(256, max(32, rows // 32))
         return self.batch_size
 
+    def rate(self, rows: int) -> float:
+        """The first learning rate for so many rows of training."""
+        if self.learning_rate == "auto":
+            return 3e-3 * math.sqrt(self.rows_a_step(rows) / 32)
+        return self.learning_rate
+
     def decay(self, rows: int) -> float:
         """The optimiser's weight decay for so many rows of training."""
         if self.weight_decay != "auto":
             return self.weight_decay
         steps = self.epochs * -(-rows // self.rows_a_step(rows))
         # Of a cosine, the mean is a half.
-        total = steps * self.learning_rate * (0.5 if self.schedule == "cosine" else 1.0)
+        total = steps * self.rate(rows) * (0.5 if self.schedule == "cosine" else 1.0)
         return min(1.0, 1 / total) if total else 0.0
 
     def describe(self) -> dict[str, Any]:
