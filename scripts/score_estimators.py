@@ -1,6 +1,6 @@
 """Score the estimators beside scikit-learn's network: python scripts/score_estimators.py
 
-On divisions that their defaults were not chosen on. Writes benchmarks/results/estimators.json.
+On other divisions than those that their defaults were chosen on. Writes benchmarks/results/estimators.json.
 """
 
 import json

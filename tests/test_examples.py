@@ -13,6 +13,7 @@ GUIDES = [
     ROOT / "docs" / f"{name}.md"
     for name in (
         "compare",
+        "edgewise",
         "reproduce",
         "reinforcement-learning",
         "training",

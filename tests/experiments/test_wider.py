@@ -71,6 +71,12 @@ def test_the_command_and_its_mistakes(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["reproduce", "wider", *options])
     assert shown.exit_code == 0, shown.output
     assert "random forest" in shown.output
+    page = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert "0 runs, 1 of `reproduce wider` left out" in " ".join(page.output.split())
+    unknown = CliRunner().invoke(app, ["reproduce", "wider", "--data", "wain", "--output", str(tmp_path)])
+    assert unknown.exit_code == 2
+    assert "no data set is called 'wain': did you mean 'wine'?" in unknown.output
+    assert not (tmp_path / "wider/wain").exists()
     wrong = CliRunner().invoke(app, ["reproduce", "wider", "--activations", "forest"])
     assert wrong.exit_code == 2
     assert "no activation is called 'forest'" in wrong.output

@@ -40,15 +40,18 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
 
 def _called(description: Runnable) -> str:
     layers = len(description.hidden)
-    where = getattr(description, "environment", f"{layers} layer{'s' if layers > 1 else ''}")
+    where = getattr(
+        description,
+        "environment",
+        f"{layers} layer{'s' if layers > 1 else ''}" if layers else description.data,
+    )
     return f"{description.label}, {where}, seed {description.seed}"
 
 
 def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> Table:
-    """Best first: means and deviations over seeds, sizes, the time of a step."""
-    table = Table(
-        "", "activation", f"test {cells[0].metric}", "parameters", "time a step / ReLU's", title=title
-    )
+    """Best first: means and deviations over seeds, sizes, the time of a step if there are any."""
+    headings = ["", "activation", f"test {cells[0].metric}", "parameters"]
+    table = Table(*headings, *(["time a step / ReLU's"] if ratios else []), title=title)
     for place, cell in enumerate(_best_first(cells), 1):
         runs = "" if len(cell.test) == cell.wanted else f" ({len(cell.test)} of {cell.wanted} runs)"
         ratio = ratios.get(cell.label)
@@ -57,7 +60,7 @@ def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> 
             cell.label,
             _score(cell) + runs,
             f"{cell.parameters:,}",
-            "-" if ratio is None else f"{ratio:.2f}",
+            *(["-" if ratio is None else f"{ratio:.2f}"] if ratios else []),
         )
     return table
 

@@ -13,6 +13,8 @@ EXTRAS = {
     "PIL": "rl",
     "plotly": "report",
     "ray": "ray",
+    "river": "sets",
+    "sklego": "sets",
     "stable_baselines3": "rl",
     "tensorboard": "tensorboard",
 }

@@ -29,6 +29,8 @@ def report(
     told = f"{len(found.runs)} runs"
     if found.unfinished:
         told += f", {len(found.unfinished)} unfinished"
+    if found.tuned:
+        told += f", {len(found.tuned)} of `reproduce wider` left out, which have no curves"
     if found.damaged:
         told += f", {len(found.damaged)} damaged"
     Console().print(f"{page}: {told}", highlight=False, soft_wrap=True)

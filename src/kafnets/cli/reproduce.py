@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kafnets.cli.listing import result_table, reward_tables
+from kafnets.cli.listing import ranked_table, result_table, reward_tables
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
@@ -115,8 +115,8 @@ def beyond_the_paper(
     activations: Annotated[
         str,
         typer.Option(
-            help="Names, with commas; 'edgewise kaf', 'random forest' and 'gradient boosting' are names too. "
-            "All by default."
+            help="Names, with commas, all by default; 'edgewise kaf', 'random forest', 'gradient boosting' "
+            "and 'kaf unchanged', without a choice, are names too."
         ),
     ] = "",
     seeds: Seeds = 5,
@@ -137,7 +137,7 @@ def beyond_the_paper(
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
     for name in sets:
         found = summary.cells([each for each in chosen if each.data == name], output)
-        console.print(result_table(found, {}, "wider", name))
+        console.print(ranked_table(found, {}, f"{name}, each with the best of three in validation"))
 
 
 @reproduce.command("all")

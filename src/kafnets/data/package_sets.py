@@ -1,5 +1,6 @@
 """Real data sets that come inside other packages of the index, without a download of their own."""
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,11 @@ def _hearts() -> Any:
     return load_hearts(as_frame=True)
 
 
+def is_here(name: str) -> bool:
+    """Whether the package that it comes inside is installed."""
+    return importlib.util.find_spec(PACKAGES[name]) is not None
+
+
 SETS: dict[str, Callable[[], Any]] = {
     "image_segments": lambda: _of_river("ImageSegments"),
     "phishing": lambda: _of_river("Phishing"),
@@ -48,6 +54,9 @@ SETS: dict[str, Callable[[], Any]] = {
     "abalone": _abalone,
 }
 """By name: makes the table."""
+
+PACKAGES = {"image_segments": "river", "phishing": "river", "hearts": "sklego", "abalone": "sklego"}
+"""By name: the module that it comes inside."""
 
 DESCRIPTIONS = {
     "image_segments": "2,310 regions of outdoor photographs, 18 features, 7 classes; comes with river",

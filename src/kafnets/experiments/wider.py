@@ -5,6 +5,7 @@ which each seed takes the one that its own validation part likes best. All else 
 ``kafnets.train.recipe``.
 """
 
+import difflib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -176,6 +177,12 @@ def descriptions(
         seeds: how many.
         epochs: of each network.
     """
+    for name in sets:
+        if name not in data.LOADERS:
+            near = difflib.get_close_matches(name, data.LOADERS, n=1)
+            raise ValueError(
+                f"no data set is called {name!r}{f': did you mean {near[0]!r}?' if near else ''}"
+            )
     for label in labels:
         if label not in (*OTHERS, UNCHANGED):
             find(label)

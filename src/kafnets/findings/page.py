@@ -168,7 +168,7 @@ def _wider(evidence: Evidence) -> list[str]:
         f"critical difference of {ranking.critical_difference:.1f} (Friedman's test: p = "
         f"{ranking.friedman:.2g}). The best mean rank has {winner}; KAF is in place {place} of "
         f"{len(ranking.ranks)} and differs significantly {told}.",
-        tables.wider_scores(evidence, list(ranking.ranks)).body(),
+        tables.wider_scores(evidence, ranking.ranks).body(),
         "**Chosen in validation**, with the number of seeds",
         tables.chosen_settings(evidence, list(ranking.ranks)).body(),
     ]

@@ -1,7 +1,7 @@
 """The page's tables: ours, the paper's value, the difference, and the setting that ours was run in."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kafnets.experiments import cifar10, published, rl, sensorless, wider
 from kafnets.experiments.ranking import Ranking, rank
@@ -149,17 +149,19 @@ def ranking(evidence: Evidence) -> Ranking | None:
         return None
 
 
-def wider_scores(evidence: Evidence, order: Sequence[str]) -> Table:
+def wider_scores(evidence: Evidence, ranks: Mapping[str, float]) -> Table:
     """Means over seeds, best rank first."""
+    order = list(ranks)
     found = {name: evidence.tuned(name) for name in wider.SETS}
     rows = []
     for label in (wider.UNCHANGED, *order):
         own = [cells.get(label) for cells in found.values()]
-        rows.append((label, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
+        place = NOTHING if label not in order else f"{ranks[label]:.1f}"
+        rows.append((label, place, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
     metrics = (
         f"{name}, {next(iter(cells.values())).metric}" if cells else name for name, cells in found.items()
     )
-    return Table("Beyond the paper's data", ("", *metrics), tuple(rows))
+    return Table("Beyond the paper's data", ("", "mean rank", *metrics), tuple(rows))
 
 
 def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:

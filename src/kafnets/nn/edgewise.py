@@ -31,8 +31,8 @@ class EdgewiseKAF(nn.Module):
     What goes in must meet the dictionary: normalise it, as ``kafnets.edgewise_mlp`` does. Beyond the
     dictionary a Gaussian expansion is 0 and the linear part is what is left.
 
-    Shape: input ``(..., in_features)``, output ``(..., out_features)``. A call takes memory for
-    ``dictionary_size`` numbers an input.
+    Shape: input ``(..., in_features)``, output ``(..., out_features)``. For its gradients a call keeps some
+    three times ``dictionary_size`` numbers an input.
 
     Args:
         in_features: the size of the last axis of the input.

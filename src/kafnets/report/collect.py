@@ -45,6 +45,8 @@ class Collection:
     runs: list[Run] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     damaged: list[tuple[str, str]] = field(default_factory=list)
+    tuned: list[str] = field(default_factory=list)
+    """Finished ones of several settings, of which the best counts: they have no curves to show."""
 
 
 def collect(folder: Path) -> Collection:
@@ -60,6 +62,9 @@ def collect(folder: Path) -> Collection:
             found.unfinished.append(name)
             continue
         try:
+            if "tuned" in RunFolder(path).report():
+                found.tuned.append(name)
+                continue
             run = _run(path)
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             found.damaged.append((name, f"{type(error).__name__}: {error}"))
@@ -69,7 +74,7 @@ def collect(folder: Path) -> Collection:
             found.runs.append(run)
         else:
             found.damaged.append((name, f"the same setting and seed as {twin}"))
-    if not (found.runs or found.unfinished or found.damaged):
+    if not (found.runs or found.unfinished or found.damaged or found.tuned):
         raise FileNotFoundError(f"{folder} holds no run folders: give the folder of your runs")
     return found
 

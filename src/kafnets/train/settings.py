@@ -64,7 +64,7 @@ class Settings:
             raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
         for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
             value = getattr(self, name)
-            if isinstance(value, str) and value not in known:
+            if (value is None and name == "optimizer") or (isinstance(value, str) and value not in known):
                 raise ValueError(
                     f"{name} must be {' or '.join(map(repr, known))}, or a function, got {value!r}"
                 )
