@@ -184,9 +184,12 @@ def _recipe(evidence: Evidence) -> list[str]:
         "the rows (from 32 to 256); a decay of “auto” shrinks what no gradient holds to 1/e over all epochs. "
         "Parameters of trees are their nodes.",
     ]
+    variants = tables.variants(evidence)
+    if variants.rows:
+        parts += [f"**{variants.title}** (`python scripts/search_recipe.py`)", variants.body()]
     if not evidence.tuned("sensorless"):
         return [*parts, "No runs are stored yet: `kafnets reproduce wider --data sensorless`."]
-    return [*parts, "**Sensorless**", tables.recipe(evidence).body()]
+    return [*parts, "**Sensorless**, test", tables.recipe(evidence).body()]
 
 
 def _again(evidence: Evidence) -> list[str]:

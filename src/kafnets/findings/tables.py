@@ -195,6 +195,17 @@ def recipe(evidence: Evidence) -> Table:
     return Table("Recipe", ("", "settings", "test accuracy", "seeds", "parameters"), tuple(rows))
 
 
+def variants(evidence: Evidence) -> Table:
+    """What the recipe was chosen from: validation scores, never the test's."""
+    stored = (evidence.benchmark("recipe") or {"variants": {}})["variants"]
+    sets = [*wider.SETS, "sensorless"]
+    rows = [
+        (label, *(f"{own[name]['validation']:.4f}" if name in own else NOTHING for name in sets))
+        for label, own in stored.items()
+    ]
+    return Table("Validation scores of the recipe with one thing changed", ("", *sets), tuple(rows))
+
+
 def run_again(evidence: Evidence) -> Table:
     """Cells that were run a second time, from scratch."""
     rows = []

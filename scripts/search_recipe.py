@@ -1,0 +1,120 @@
+"""Change one thing of the recipe at a time, and store how the validation parts like it.
+
+Usage: python scripts/search_recipe.py [VARIANT ...]. Test parts are not looked at. What is found goes into
+benchmarks/results/recipe.json, which docs/results.md shows; variants that are there are not run again.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sections import ROOT
+from torch import nn
+
+import kafnets
+from kafnets import data
+from kafnets.data.splits import Splits
+from kafnets.experiments import wider
+from kafnets.provenance import provenance
+from kafnets.train import Settings, fit
+from kafnets.train.metrics import MAIN
+from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
+
+STORED = ROOT / "benchmarks/results/recipe.json"
+SETS = (*wider.SETS, "sensorless")
+SEEDS = 5
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is different."""
+
+    settings: Callable[[int], Settings] = lambda _: RECIPE
+    hidden: tuple[int, ...] = HIDDEN
+    options: dict[str, Any] = field(default_factory=lambda: STARTS["kaf"])
+    normalization: Callable[[int], nn.Module] | None = None
+
+
+def by_decay(factor: float) -> Callable[[int], Settings]:
+    """The recipe's decay times a number."""
+    return lambda rows: replace(RECIPE, weight_decay=factor * RECIPE.decay(rows))
+
+
+def by_rate(factor: float) -> Callable[[int], Settings]:
+    """The recipe's learning rate times a number."""
+    return lambda rows: replace(RECIPE, learning_rate=factor * RECIPE.rate(rows))
+
+
+VARIANTS = {
+    "the recipe": Variant(),
+    "learning rate x 0.3": Variant(by_rate(0.3)),
+    "learning rate x 3": Variant(by_rate(3.0)),
+    "learning rate 3e-3": Variant(lambda _: replace(RECIPE, learning_rate=3e-3)),
+    "no decay": Variant(by_decay(0.0)),
+    "decay x 3": Variant(by_decay(3.0)),
+    "decay 0.01": Variant(lambda _: replace(RECIPE, weight_decay=0.01)),
+    "Adam, l2 1e-4": Variant(lambda _: replace(RECIPE, optimizer="Adam", weight_decay=1e-4)),
+    "constant learning rate": Variant(lambda _: replace(RECIPE, schedule=None)),
+    "batches of 100": Variant(lambda _: replace(RECIPE, batch_size=100)),
+    "50 epochs": Variant(lambda _: replace(RECIPE, epochs=50)),
+    "random start": Variant(options={}),
+    "started as tanh": Variant(options={"init": "tanh"}),
+    "D = 10": Variant(options=STARTS["kaf"] | {"dictionary_size": 10}),
+    "D = 40, layers of 76": Variant(hidden=(76, 76), options=STARTS["kaf"] | {"dictionary_size": 40}),
+    "boundary 2": Variant(options=STARTS["kaf"] | {"boundary": 2.0}),
+    "boundary 4": Variant(options=STARTS["kaf"] | {"boundary": 4.0}),
+    "layer normalisation": Variant(normalization=nn.LayerNorm),
+    "batch normalisation": Variant(normalization=nn.BatchNorm1d),
+    "one layer of 300": Variant(hidden=(300,)),
+    "three layers of 66": Variant(hidden=(66, 66, 66)),
+}
+
+
+def build(variant: Variant, splits: Splits, seed: int) -> nn.Sequential:
+    """The network, normalised before its activations if that is asked for."""
+    generator = torch.Generator().manual_seed(seed)
+    network = kafnets.mlp(
+        splits.inputs, variant.hidden, splits.outputs, "kaf", generator=generator, **variant.options
+    )
+    if variant.normalization is None:
+        return network
+    layers: list[nn.Module] = []
+    for module in network:
+        if isinstance(module, kafnets.KAF):
+            layers.append(variant.normalization(module.num_features))
+        layers.append(module)
+    return nn.Sequential(*layers)
+
+
+def score(variant: Variant, name: str) -> dict[str, Any]:
+    """Means over seeds, in validation."""
+    scores, losses, metric = [], [], ""
+    for seed in range(SEEDS):
+        splits = data.load(name, seed)
+        metric = MAIN[splits.task]
+        settings = replace(variant.settings(len(splits.train)), device="cpu")
+        found = fit(build(variant, splits, seed), splits, settings, seed=seed).validation
+        scores.append(found[metric])
+        losses.append(found["loss"])
+    return {"metric": metric, "validation": float(np.mean(scores)), "loss": float(np.mean(losses))}
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    found = json.loads(STORED.read_text()) if STORED.exists() else {"seeds": SEEDS, "variants": {}}
+    for label in sys.argv[1:] or VARIANTS:
+        own = found["variants"].setdefault(label, {})
+        for name in SETS:
+            if name not in own:
+                own[name] = score(VARIANTS[label], name)
+                print(label, name, own[name], flush=True)
+                found["provenance"] = provenance()
+                STORED.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
