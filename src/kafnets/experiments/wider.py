@@ -6,6 +6,7 @@ which each seed takes the one that its own validation part likes best. All else 
 """
 
 import difflib
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -79,7 +80,9 @@ class Tuned:
         """For the run folder."""
         tuned, values = self.grid
         config = asdict(self) | {"profile": self.profile, "tuned": tuned, "values": list(values)}
-        if self.label not in trees.GRIDS:
+        if self.label in trees.GRIDS:
+            config["settings"] = trees.FIXED[self.label]
+        else:
             config["settings"] = self._network(values[0]).settings.describe() | {tuned: None}
             config["options"] = self._network(values[0]).options
         return config
@@ -101,10 +104,11 @@ class Tuned:
             tried.append({tuned: value} | self._attempt(value, splits, progress))
             tried[-1]["seconds"] = time.perf_counter() - began
             folder.save_checkpoint({"tried": tried})
-        finished = [one for one in tried if "test" in one]
+        finished = [one for one in tried if "test" in one and math.isfinite(one["validation"][main])]
         if not finished:
             raise FloatingPointError(f"{self.label} diverged with every {tuned}")
-        best = max(finished, key=lambda one: one["validation"][main])
+        # Of equal scores, which few rows of validation often give, the smaller loss counts.
+        best = max(finished, key=lambda one: (one["validation"][main], -one["validation"]["loss"]))
         report = {
             "data": {
                 "name": splits.name,
