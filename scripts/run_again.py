@@ -26,15 +26,21 @@ CELLS: dict[str, Callable[[], Sequence[Runnable]]] = {
     "sensorless": lambda: EXPERIMENTS["sensorless"].descriptions("paper", ["kaf"], [1], 5),
     "susy": lambda: EXPERIMENTS["susy"].descriptions("sample", ["kaf"], [1], 5),
     "cifar10": lambda: EXPERIMENTS["cifar10"].descriptions("small", ["elu"], [2], 3),
-    "rl": lambda: rl.descriptions(["inverted_pendulum"], ["tanh"], 300_000, 3),
+    "rl": lambda: rl.descriptions(["swimmer"], ["tanh"], 300_000, 3),
     "wider": lambda: wider.descriptions(["digits"], ["kaf"], 5),
 }
 """The cheapest that says something."""
 
 
 def main() -> None:
-    jobs = int(sys.argv[sys.argv.index("--jobs") + 1]) if "--jobs" in sys.argv else 1
-    names = [name for name in sys.argv[1:] if name in CELLS] or list(CELLS)
+    jobs = 1
+    arguments = sys.argv[1:]
+    if "--jobs" in arguments:
+        at = arguments.index("--jobs")
+        jobs, arguments = int(arguments[at + 1]), arguments[:at] + arguments[at + 2 :]
+    if unknown := [name for name in arguments if name not in CELLS]:
+        sys.exit(f"no cell is called {unknown[0]!r}: there are {', '.join(CELLS)}")
+    names = arguments or list(CELLS)
     found = json.loads(STORED.read_text()) if STORED.exists() else {}
     for name in names:
         wanted = CELLS[name]()

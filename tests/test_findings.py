@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,27 +53,47 @@ def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyP
         "one does not": [sure, unsure],
         "a count does not": [sure, claims.Question("count", holds=False)],
         "nothing is stored": [sure, claims.better(None, BAD, "nothing over bad")],
+        "one is missing, one does not": [unsure, claims.better(None, BAD, "nothing over bad")],
+        "nothing is asked": [],
     }
     monkeypatch.setattr(
-        claims, "CLAIMS", [claims.Claim(name, asking(found)) for name, found in asked.items()]
+        claims, "CLAIMS", [claims.Claim(name, "here", asking(found)) for name, found in asked.items()]
     )
-    found = {verdict.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
+    found = {verdict.claim.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
     assert found["all hold"].word == claims.CONFIRMED
     assert found["one does not"].word == claims.NOT_CONFIRMED
     assert found["a count does not"].word == claims.NOT_CONFIRMED
     assert found["nothing is stored"].word.startswith("could not be tested here, because there are no stored")
+    assert found["one is missing, one does not"].word == claims.NOT_CONFIRMED
+    assert found["nothing is asked"].word == "could not be tested here, because nothing is stored"
     assert sure.test is not None
-    assert found["all hold"].p_value == pytest.approx(3 * sure.test.p_value)
+    assert found["all hold"].p_value == pytest.approx(5 * sure.test.p_value)
 
 
-def test_margins() -> None:
-    assert claims.better(GOOD, BAD, "by a little", margin=0.01).test.p_value < 0.01  # type: ignore[union-attr]
-    assert claims.better(GOOD, BAD, "by a lot", margin=0.3).test.p_value > 0.9  # type: ignore[union-attr]
+def p_of(question: claims.Question) -> float:
+    assert question.test is not None
+    return question.test.p_value
+
+
+def test_margins_are_shares_of_the_errors() -> None:
+    assert p_of(claims.much_better(GOOD, BAD, "18 % of errors are more than twice 8 %")) < 0.01
+    assert p_of(claims.much_better(GOOD, cell(0.87, 0.88, 0.89, 0.86, 0.88), "12 % are not")) > 0.9
     near = cell(0.9101, 0.9202, 0.9301, 0.9103, 0.9201)
-    assert claims.equal(near, GOOD, "near").test.p_value < 0.01  # type: ignore[union-attr]
-    assert claims.equal(BAD, GOOD, "far").test.p_value > 0.9  # type: ignore[union-attr]
-    assert claims.no_gain(BAD, GOOD, "worse").test.p_value < 0.01  # type: ignore[union-attr]
+    assert p_of(claims.equal(near, GOOD, "near")) < 0.01
+    assert p_of(claims.equal(BAD, GOOD, "far")) > 0.9
+    assert p_of(claims.no_gain(BAD, GOOD, "worse")) < 0.01
+    perfect = cell(1.0, 1.0, 1.0, 1.0, 1.0)
+    almost = cell(0.9985, 0.9986, 0.9987, 0.9986, 0.9985)
+    assert p_of(claims.no_gain(perfect, almost, "all errors gone is a gain")) > 0.9
     assert claims.better(cell(0.5), cell(0.4), "one seed").missing
+
+
+def test_means_are_of_the_seeds_that_are_compared() -> None:
+    more = replace(GOOD, test=GOOD.test | {5: 0.1})
+    found = claims.better(more, BAD, "good over bad")
+    assert found.found == claims.better(GOOD, BAD, "good over bad").found
+    assert found.test is not None
+    assert found.test.difference == pytest.approx(GOOD.mean - BAD.mean)
 
 
 def test_statistics() -> None:

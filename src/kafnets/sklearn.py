@@ -23,6 +23,8 @@ from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 from kafnets.train.settings import Settings
 
 ROWS, FEW = 4096, 2
+DECAY_OF_PASSES = 0.01
+"""AdamW's usual one, for ``partial_fit``."""
 
 _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 """What features have to be: NaN is a gap."""
@@ -169,7 +171,11 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         trained = fit(
             self.module_,
             _splits(task, part, few),
-            self._settings(epochs=passes, weight_decay=self._settings().decay(len(part))),
+            self._settings(
+                epochs=passes,
+                # How many passes there will be, which "auto" goes by, nobody knows.
+                weight_decay=DECAY_OF_PASSES if self.weight_decay == "auto" else self.weight_decay,
+            ),
             seed=getattr(self, "_seed_", 0),
             resume=before,
             save=states.append,
@@ -226,7 +232,7 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
         batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
         learning_rate: AdamW's, at the start; "auto" grows with the root of the batch size, from 3e-3 at 32.
         weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
-            gradient holds shrinks to 1/e over all epochs.
+            gradient holds shrinks to 1/e over all epochs, but by no more than 1; 0.01 in ``partial_fit``.
         dropout: behind the hidden layers.
         early_stopping: hold out a part of the rows, stop when they are not predicted better any more, and
             keep the best weights.

@@ -109,12 +109,16 @@ def test_ranks_are_demsars() -> None:
     assert alike(replace(found, critical_difference=0.0)) == []
 
 
-def test_labels_that_a_set_lacks_are_left_out() -> None:
+def test_what_cannot_be_ranked() -> None:
     table = scores([0.0, 1.0, 2.0, 3.0])
-    del table["set 3"]["label 1"]
-    assert "label 1" not in rank(table).ranks
     with pytest.raises(ValueError, match="three labels and two data sets at least, got 4 and 1"):
         rank({"one": table["set 0"]})
+    table["set 3"]["label 1"] = float("nan")
+    with pytest.raises(ValueError, match="NaN"):
+        rank(table)
+    del table["set 3"]["label 1"]
+    with pytest.raises(ValueError, match="same labels"):
+        rank(table)
 
 
 def test_the_diagram_names_all() -> None:

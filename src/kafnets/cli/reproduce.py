@@ -130,14 +130,17 @@ def beyond_the_paper(
     """
     from kafnets.experiments import summary, wider
 
-    sets = words(data) or (*wider.SETS, "sensorless")
+    sets = list(dict.fromkeys(words(data))) or list(wider.EVERYWHERE)
     with refusing():
         chosen = wider.descriptions(sets, words(activations), seeds)
     console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
     for name in sets:
         found = summary.cells([each for each in chosen if each.data == name], output)
-        console.print(ranked_table(found, {}, f"{name}, each with the best of three in validation"))
+        if not found:
+            console.print(f"{name}: no run has come to its end.")
+            continue
+        console.print(ranked_table(found, {}, f"{name}, tuned in validation"))
 
 
 @reproduce.command("all")

@@ -41,8 +41,13 @@ FIXED_TESTS = ("susy", "susy_sample", "cifar10")
 
 def load(name: str, seed: int = 0) -> Splits:
     """A data set by name, divided at random by the seed where it has no division of its own."""
+    check_name(name)
+    return LOADERS[name](seed)
+
+
+def check_name(name: str) -> None:
+    """Raise unless a data set is called so."""
     if name not in LOADERS:
         near = difflib.get_close_matches(name, LOADERS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"no data set is called {name!r}: {hint}There are {', '.join(LOADERS)}")
-    return LOADERS[name](seed)

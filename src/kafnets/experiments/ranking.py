@@ -33,17 +33,20 @@ def rank(scores: Mapping[str, Mapping[str, float]]) -> Ranking:
     """Rank labels by their scores, larger being better; equal scores share a rank.
 
     Args:
-        scores: by data set and label. Labels that some data set lacks are left out.
+        scores: by data set and label.
     """
     from scipy import stats
 
-    common = set.intersection(*(set(own) for own in scores.values()))
-    labels = [label for label in next(iter(scores.values())) if label in common]
+    labels = list(next(iter(scores.values()), {}))
     if len(labels) < 3 or len(scores) < 2:
         raise ValueError(
             f"ranks need three labels and two data sets at least, got {len(labels)} and {len(scores)}"
         )
+    if any(set(own) != set(labels) for own in scores.values()):
+        raise ValueError("ranks need the same labels in all data sets")
     table = np.array([[own[label] for label in labels] for own in scores.values()])
+    if np.isnan(table).any():
+        raise ValueError("ranks need numbers, got NaN among the scores")
     means = stats.rankdata(-table, axis=1).mean(axis=0)
     order = np.argsort(means, kind="stable")
     count = len(labels)

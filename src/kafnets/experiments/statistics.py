@@ -85,7 +85,7 @@ def equivalence_test(
         return None
     return replace(
         above,
-        name=f"equivalence within ±{margin:g}, {above.name}",
+        name=f"equivalence within ±{margin:.2g}, {above.name}",
         p_value=max(above.p_value, below.p_value),
     )
 

@@ -1,7 +1,7 @@
 """Tables over finished runs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,10 @@ class Cell:
     def mean_validation(self) -> float:
         """Of the validation score over the seeds: what choices are made by."""
         return float(np.mean(list(self.validation.values())))
+
+    def only(self, seeds: Collection[int]) -> "Cell":
+        """With these seeds, as far as it has them."""
+        return replace(self, test={seed: value for seed, value in self.test.items() if seed in seeds})
 
     def against(
         self, other: "Cell", alternative: Alternative = "two-sided", margin: float = 0.0

@@ -1,11 +1,10 @@
 """Beyond the paper's data: every activation, and trees, on tables that anybody can install.
 
-All get the same rows and the same effort: three values of one setting, the learning rate of a network, of
+All get the same rows and as many choices: three values of one setting, the learning rate of a network, of
 which each seed takes the one that its own validation part likes best. All else is the recipe of
 ``kafnets.train.recipe``.
 """
 
-import difflib
 import math
 import time
 from collections.abc import Sequence
@@ -28,6 +27,9 @@ from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 from kafnets.train.runs import RunFolder
 
 SETS = ("digits", "breast_cancer", "wine", "image_segments", "phishing", "hearts", "diabetes", "abalone")
+EVERYWHERE = (*SETS, "sensorless")
+"""The paper's own table too, on which a run takes long, so that there are fewer."""
+
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 EDGEWISE = "edgewise kaf"
 OTHERS = (EDGEWISE, *trees.GRIDS)
@@ -37,7 +39,7 @@ UNCHANGED = "kaf unchanged"
 """KAFs by the recipe as it stands, without a choice; they are shown, but not ranked."""
 
 ON_SENSORLESS = (UNCHANGED, "kaf", "kaf2d", "relu", "prelu", "elu", "tanh", *OTHERS)
-"""On the paper's own table a run takes long, so there are fewer."""
+"""Those that are run on the paper's own table."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Tuned:
 
 
 def descriptions(
-    sets: Sequence[str] = (*SETS, "sensorless"),
+    sets: Sequence[str] = EVERYWHERE,
     labels: Sequence[str] = (),
     seeds: int = 5,
     epochs: int = RECIPE.epochs,
@@ -182,11 +184,7 @@ def descriptions(
         epochs: of each network.
     """
     for name in sets:
-        if name not in data.LOADERS:
-            near = difflib.get_close_matches(name, data.LOADERS, n=1)
-            raise ValueError(
-                f"no data set is called {name!r}{f': did you mean {near[0]!r}?' if near else ''}"
-            )
+        data.check_name(name)
     for label in labels:
         if label not in (*OTHERS, UNCHANGED):
             find(label)

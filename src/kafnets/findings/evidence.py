@@ -51,6 +51,14 @@ class Evidence:
         found = {rl.steps_of(path.name) for path in (self.results / "rl").glob("*")}
         return sorted((steps for steps in found if steps is not None), reverse=True)
 
+    def longest(self, environment: str) -> int | None:
+        """The most steps for which two seeds of each activation are finished; None if there are none."""
+        for steps in self.lengths():
+            seeds = [set(cell.test) for cell in self.policies(steps, environment, "area").values()]
+            if len(seeds) == len(rl.ACTIVATIONS) and len(set.intersection(*seeds)) > 1:
+                return steps
+        return None
+
     def tuned(self, data: str) -> dict[str, Cell]:
         """Of the comparison beyond the paper's data, by label."""
         return {cell.label: cell for cell in self._found(wider.descriptions([data], seeds=MOST_SEEDS))}

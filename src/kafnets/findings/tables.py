@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kafnets.experiments import cifar10, published, rl, sensorless, wider
 from kafnets.experiments.ranking import Ranking, rank
@@ -21,8 +22,10 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     rows = []
     for number, verdict in enumerate(verdicts, 1):
         p_value = NOTHING if verdict.p_value is None else f"{verdict.p_value:.2g}"
-        rows.append((str(number), verdict.statement, f"**{verdict.word}**", p_value))
-    return Table("Claims", ("", "the paper's claim", "verdict", "p, corrected"), tuple(rows))
+        rows.append(
+            (str(number), verdict.claim.statement, verdict.claim.setting, f"**{verdict.word}**", p_value)
+        )
+    return Table("Claims", ("", "the paper's claim", "tested in", "verdict", "p, corrected"), tuple(rows))
 
 
 def question_table(verdicts: Sequence[Verdict]) -> Table:
@@ -116,65 +119,66 @@ def policies(evidence: Evidence) -> Table:
     """Reinforcement learning, the longest runs of each environment."""
     rows = []
     for environment in rl.ENVIRONMENTS:
-        for steps in evidence.lengths():
-            areas = evidence.policies(steps, environment, "area")
-            final = evidence.policies(steps, environment, "reward")
-            for label in areas:
-                rows.append(
-                    (
-                        environment,
-                        f"{steps:,}",
-                        label,
-                        score(areas[label]),
-                        score(final[label]),
-                        seeds(areas[label]),
-                    )
-                )
-            if areas:
-                break
+        if (steps := evidence.longest(environment)) is None:
+            continue
+        areas, final = (evidence.policies(steps, environment, metric) for metric in ("area", "reward"))
+        rows += [
+            (environment, f"{steps:,}", label, score(area), score(final[label]), seeds(area))
+            for label, area in areas.items()
+        ]
     headings = ("environment", "steps", "activation", "area under the curve", "final reward", "seeds")
     return Table("Policies", headings, tuple(rows))
 
 
+def finished_sets(evidence: Evidence) -> dict[str, dict[str, Cell]]:
+    """The data sets beyond the paper's on which everything is finished, with all seeds."""
+    wanted = {*names(), *wider.OTHERS}
+    finished = {}
+    for name in wider.SETS:
+        found = evidence.tuned(name)
+        ranked = {label: cell for label, cell in found.items() if label in wanted}
+        if ranked.keys() == wanted and len({len(cell.test) for cell in ranked.values()}) == 1:
+            finished[name] = found
+    return finished
+
+
 def ranking(evidence: Evidence) -> Ranking | None:
-    """Over the data sets beyond the paper's; None while too few are finished."""
-    scores = {
-        name: {label: cell.mean for label, cell in found.items() if label != wider.UNCHANGED}
-        for name in wider.SETS
-        if (found := evidence.tuned(name))
-    }
-    try:
-        return rank(scores)
-    except (ValueError, TypeError):
+    """Over the finished data sets; None while there are less than two."""
+    finished = finished_sets(evidence)
+    if len(finished) < 2:
         return None
+    return rank(
+        {
+            name: {label: cell.mean for label, cell in found.items() if label != wider.UNCHANGED}
+            for name, found in finished.items()
+        }
+    )
 
 
 def wider_scores(evidence: Evidence, ranks: Mapping[str, float]) -> Table:
     """Means over seeds, best rank first."""
     order = list(ranks)
-    found = {name: evidence.tuned(name) for name in wider.SETS}
+    found = finished_sets(evidence)
     rows = []
     for label in (wider.UNCHANGED, *order):
         own = [cells.get(label) for cells in found.values()]
         place = NOTHING if label not in order else f"{ranks[label]:.1f}"
         rows.append((label, place, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
-    metrics = (
-        f"{name}, {next(iter(cells.values())).metric}" if cells else name for name, cells in found.items()
-    )
+    metrics = (f"{name}, {next(iter(cells.values())).metric}" for name, cells in found.items())
     return Table("Beyond the paper's data", ("", "mean rank", *metrics), tuple(rows))
 
 
 def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
     """What validation chose, seed by seed: how often each value."""
-    rows = []
+    rows, finished = [], finished_sets(evidence)
     for label in order:
         own = []
-        for name in wider.SETS:
+        for name in finished:
             reports = evidence.reports(wider.Tuned(name, label, 0, ()).folder.parent)
             counts = Counter(f"{report['chosen']:g}" for report in reports)
             own.append(", ".join(f"{value} ({count})" for value, count in counts.most_common()) or NOTHING)
         rows.append((label, *own))
-    return Table("Chosen in validation", ("", *wider.SETS), tuple(rows))
+    return Table("Chosen in validation", ("", *finished), tuple(rows))
 
 
 def recipe(evidence: Evidence) -> Table:
@@ -198,9 +202,9 @@ def recipe(evidence: Evidence) -> Table:
 def variants(evidence: Evidence) -> Table:
     """What the recipe was chosen from: validation scores, never the test's."""
     stored = (evidence.benchmark("recipe") or {"variants": {}})["variants"]
-    sets = [*wider.SETS, "sensorless"]
+    sets = wider.EVERYWHERE
     rows = [
-        (label, *(f"{own[name]['validation']:.4f}" if name in own else NOTHING for name in sets))
+        (label, *(number(own.get(name, {}).get("validation")) for name in sets))
         for label, own in stored.items()
     ]
     return Table("Validation scores of the recipe with one thing changed", ("", *sets), tuple(rows))
@@ -219,7 +223,7 @@ def run_again(evidence: Evidence) -> Table:
                 f"{found['again']:,.{digits}f}",
                 str(found["seeds"]),
                 "yes" if found["within"] else "no",
-                found["provenance"]["commit"][:12],
+                commit(found["provenance"]),
             )
         )
     headings = ("experiment", "cell", "stored", "again", "seeds", "within the deviation", "commit")
@@ -233,6 +237,17 @@ def score(cell: Cell | None) -> str:
     digits = 1 if cell.metric in ("area", "reward") else 4
     deviation = f" ± {cell.deviation:,.{digits}f}" if len(cell.test) > 1 else ""
     return f"{cell.mean:,.{digits}f}{deviation}"
+
+
+def number(value: float | None) -> str:
+    """Four digits of it."""
+    return NOTHING if value is None else f"{value:.4f}"
+
+
+def commit(stamp: dict[str, Any]) -> str:
+    """Of a run: short, but not silent about changes that were not committed."""
+    number, *rest = str(stamp["commit"]).split(maxsplit=1)
+    return " ".join([number[:12], *rest])
 
 
 def seeds(cell: Cell | None) -> str:

@@ -108,7 +108,7 @@ class EdgewiseKAF(nn.Module):
         """Start again: weights by Glorot's uniform distribution, expansions near 0, biases 0."""
         with torch.no_grad():
             nn.init.xavier_uniform_(self.weight, generator=generator)
-            # The terms of an input overlap, so that about as many as half of them count at once.
+            # Small beside the linear part, the smaller the more elements there are.
             spread = 1 / np.sqrt(self.in_features * self.dictionary_size)
             self.alpha.normal_(0, float(spread), generator=generator)
             self.bias.zero_()

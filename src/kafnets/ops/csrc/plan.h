@@ -105,7 +105,8 @@ struct Plan {
 };
 
 // The plan for these settings, made once by each thread that asks. On a row or two, as when a policy acts, making it
-// takes longer than using it. It stays until the thread has asked for kPlansKept others.
+// takes longer than using it. It stays until the thread has asked for kPlansKept others, so whoever holds it must be
+// done before: a kernel is made for one call, and its thread waits for the threads that help it.
 template <class T>
 const Plan<T>& plan_for(const Settings& settings) {
   constexpr size_t kPlansKept = 8;
