@@ -55,6 +55,7 @@ def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyP
         "nothing is stored": [sure, claims.better(None, BAD, "nothing over bad")],
         "one is missing, one does not": [unsure, claims.better(None, BAD, "nothing over bad")],
         "nothing is asked": [],
+        "too few seeds": [claims.better(cell(0.9, 0.5), cell(0.8, 0.49), "two seeds")],
     }
     monkeypatch.setattr(
         claims, "CLAIMS", [claims.Claim(name, "here", asking(found)) for name, found in asked.items()]
@@ -62,12 +63,13 @@ def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyP
     found = {verdict.claim.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
     assert found["all hold"].word == claims.CONFIRMED
     assert found["one does not"].word == claims.NOT_CONFIRMED
+    assert found["too few seeds"].word == f"{claims.NOT_CONFIRMED}, though all means point that way"
     assert found["a count does not"].word == claims.NOT_CONFIRMED
     assert found["nothing is stored"].word.startswith("could not be tested here, because there are no stored")
     assert found["one is missing, one does not"].word == claims.NOT_CONFIRMED
     assert found["nothing is asked"].word == "could not be tested here, because nothing is stored"
     assert sure.test is not None
-    assert found["all hold"].p_value == pytest.approx(5 * sure.test.p_value)
+    assert found["all hold"].p_value == pytest.approx(6 * sure.test.p_value)
 
 
 def p_of(question: claims.Question) -> float:

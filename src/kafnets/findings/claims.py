@@ -33,6 +33,7 @@ class Question:
         test: None for a count, and where there is nothing to test.
         holds: what a count says; None where a test decides.
         missing: why it could not be asked; empty if it could.
+        leans: whether the means point to the claim, tested or not.
     """
 
     what: str
@@ -40,6 +41,7 @@ class Question:
     test: PairedTest | None = None
     holds: bool | None = None
     missing: str = ""
+    leans: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Verdict:
         """As it stands in the table. One answer against a claim is enough, whatever else is missing."""
         against = any(each.holds is False for each in self.questions)
         if against or (self.p_value is not None and self.p_value >= LEVEL):
-            return NOT_CONFIRMED
+            leans = all(each.leans or each.holds for each in self.questions)
+            return NOT_CONFIRMED + (", though all means point that way" if leans else "")
         missing = [each.missing for each in self.questions if each.missing]
         if missing or not self.questions:
             return f"could not be tested here, because {(missing or ['nothing is stored'])[0]}"
@@ -96,33 +99,52 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
     return found
 
 
+Tested = tuple[PairedTest | None, bool]
+"""A test, and whether the means lean to what it looks for."""
+
+
 def better(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
     """Whether ours is better than theirs."""
-    return _compared(ours, theirs, what, lambda one, two: one.against(two, "greater"))
+    return _compared(
+        ours,
+        theirs,
+        what,
+        lambda one, two: (one.against(two, "greater"), one.mean > two.mean),
+    )
 
 
 def equal(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
     """Whether both are the same but for a trifle."""
-    return _compared(ours, theirs, what, lambda one, two: one.as_good_as(two, TRIFLE * (1 - two.mean)))
+
+    def tested(one: Cell, two: Cell) -> Tested:
+        margin = TRIFLE * (1 - two.mean)
+        return one.as_good_as(two, margin), abs(one.mean - two.mean) < margin
+
+    return _compared(ours, theirs, what, tested)
 
 
 def no_gain(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
     """Whether ours is not better than theirs by more than a trifle."""
-    return _compared(ours, theirs, what, lambda one, two: one.against(two, "less", TRIFLE * (1 - two.mean)))
+
+    def tested(one: Cell, two: Cell) -> Tested:
+        margin = TRIFLE * (1 - two.mean)
+        return one.against(two, "less", margin), one.mean - two.mean < margin
+
+    return _compared(ours, theirs, what, tested)
 
 
 def much_better(ours: Cell | None, theirs: Cell | None, what: str) -> Question:
     """Whether theirs has more than :data:`MUCH` times the errors of ours."""
 
-    def tested(one: Cell, two: Cell) -> PairedTest | None:
-        allowed = {seed: 1 - MUCH * (1 - value) for seed, value in one.test.items()}
-        return replace(one, test=allowed).against(two, "greater")
+    def tested(one: Cell, two: Cell) -> Tested:
+        allowed = replace(one, test={seed: 1 - MUCH * (1 - value) for seed, value in one.test.items()})
+        return allowed.against(two, "greater"), allowed.mean > two.mean
 
     return _compared(ours, theirs, what, tested)
 
 
 def _compared(
-    ours: Cell | None, theirs: Cell | None, what: str, test: Callable[[Cell, Cell], PairedTest | None]
+    ours: Cell | None, theirs: Cell | None, what: str, test: Callable[[Cell, Cell], Tested]
 ) -> Question:
     if ours is None or theirs is None:
         return Question(what, missing=f"there are no stored runs for “{what}”")
@@ -131,10 +153,10 @@ def _compared(
         return Question(what, missing=f"there are too few seeds for “{what}”")
     digits = 1 if ours.metric in ("area", "reward") else 4
     found = f"{ours.mean:,.{digits}f} against {theirs.mean:,.{digits}f}"
-    tested = test(ours, theirs)
+    tested, leans = test(ours, theirs)
     if tested is None:
         return Question(what, found, missing=f"all seeds of “{what}” differ alike")
-    return Question(what, found, replace(tested, difference=ours.mean - theirs.mean))
+    return Question(what, found, replace(tested, difference=ours.mean - theirs.mean), leans=leans)
 
 
 def _sensorless(evidence: Evidence, label: str, layers: int) -> Cell | None:

@@ -59,7 +59,7 @@ def write(root: Path) -> list[Path]:
 
 def summary(evidence: Evidence, found: list[Verdict]) -> str:
     """For the README."""
-    words = [verdict.word for verdict in found]
+    words = [verdict.word.split(",")[0] for verdict in found]
     untested = len(words) - words.count(CONFIRMED) - words.count(NOT_CONFIRMED)
     lines = [
         f"Of the paper's {len(found)} claims, {words.count(CONFIRMED)} are confirmed by the stored runs, "
@@ -67,11 +67,27 @@ def summary(evidence: Evidence, found: list[Verdict]) -> str:
         "[docs/results.md](docs/results.md) has the tests, the tables and their settings.",
         "",
         *(
-            f"- {verdict.claim.statement} ({verdict.claim.setting}): **{verdict.word.split(',')[0]}**"
+            f"- {verdict.claim.statement} ({verdict.claim.setting}): **{verdict.word.split(', because')[0]}**"
             for verdict in found
         ),
+        "",
+        "Sensorless in the paper's setting:",
+        "",
+        tables.sensorless_paper(evidence).body(),
+        *_recipe_in_short(evidence),
     ]
     return "\n".join(lines)
+
+
+def _recipe_in_short(evidence: Evidence) -> list[str]:
+    ours = evidence.tuned("sensorless").get(wider.UNCHANGED)
+    if ours is None:
+        return []
+    told = (
+        f"By the [recipe](docs/results.md#the-recipe) that the estimators and `kafnets compare` follow, KAFs reach "
+        f"{tables.score(ours)} there, with {tables.size(ours)} parameters and {len(ours.test)} seeds."
+    )
+    return ["", told]
 
 
 def page(evidence: Evidence, found: list[Verdict]) -> str:
