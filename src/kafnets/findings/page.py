@@ -218,7 +218,7 @@ def _recipe(evidence: Evidence) -> list[str]:
         "what no gradient holds to 1/e over all epochs, but of no more than 1.",
         "It was chosen by validation scores on Sensorless and the tables above. Its number of epochs, cosine and "
         "start were first chosen, for an earlier version, by test scores on digits and breast cancer; validation "
-        "on all tables did not find better ones.",
+        "on all tables found nothing clearly better.",
     ]
     variants = tables.variants(evidence)
     if variants.rows:
