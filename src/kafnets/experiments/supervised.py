@@ -1,9 +1,10 @@
 """Training the network of a description, in its run folder."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from kafnets.data.splits import Splits
 from kafnets.provenance import provenance
 from kafnets.train import fit
 from kafnets.train.film import Film
@@ -53,15 +54,7 @@ def train(
         return
     model.cpu()
     film.take(model, features, "end")
-    report = {
-        "data": {
-            "name": splits.name,
-            "sha256": splits.digest,
-            "notes": splits.notes,
-            "task": splits.task,
-            "classes": splits.classes,
-        },
-        "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
+    report = about(splits) | {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "trained_parameters": sum(each.numel() for each in model.parameters() if each.requires_grad),
         "test": trained.test,
@@ -74,3 +67,17 @@ def train(
         "provenance": provenance(),
     }
     folder.finish(report, model.state_dict(), film.shapes)
+
+
+def about(splits: Splits) -> dict[str, Any]:
+    """What a report tells of the data."""
+    return {
+        "data": {
+            "name": splits.name,
+            "sha256": splits.digest,
+            "notes": splits.notes,
+            "task": splits.task,
+            "classes": splits.classes,
+        },
+        "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
+    }

@@ -16,7 +16,7 @@ import torch
 
 from kafnets import data
 from kafnets.data.splits import Splits
-from kafnets.experiments import trees
+from kafnets.experiments import supervised, trees
 from kafnets.experiments.description import Description
 from kafnets.provenance import provenance
 from kafnets.registry import find, names
@@ -111,14 +111,7 @@ class Tuned:
             raise FloatingPointError(f"{self.label} diverged with every {tuned}")
         # Of equal scores, which few rows of validation often give, the smaller loss counts.
         best = max(finished, key=lambda one: (one["validation"][main], -one["validation"]["loss"]))
-        report = {
-            "data": {
-                "name": splits.name,
-                "sha256": splits.digest,
-                "notes": splits.notes,
-                "task": splits.task,
-            },
-            "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
+        report = supervised.about(splits) | {
             "parameters": best["parameters"],
             "trained_parameters": best["parameters"],
             "test": best["test"],

@@ -159,6 +159,9 @@ def _compared(
     return Question(what, found, replace(tested, difference=ours.mean - theirs.mean), leans=leans)
 
 
+Judge = Callable[[Cell | None, Cell | None, str], Question]
+
+
 def _sensorless(evidence: Evidence, label: str, layers: int) -> Cell | None:
     return evidence.cell("sensorless", "paper", label, layers)
 
@@ -176,26 +179,25 @@ def _pairs_beat_single(evidence: Evidence) -> list[Question]:
     return [better(ours, theirs, "2D-KAF over KAF, 2 layers")]
 
 
-def _frozen_are_worse(evidence: Evidence) -> list[Question]:
+def _at_both_depths(evidence: Evidence, judge: Judge, ours: str, theirs: str, what: str) -> list[Question]:
     return [
-        much_better(
-            _sensorless(evidence, "kaf", layers),
-            _sensorless(evidence, "kaf frozen", layers),
-            f"frozen has more than {MUCH:g} times the errors of learned, {_layers(layers)}",
+        judge(
+            _sensorless(evidence, ours, layers),
+            _sensorless(evidence, theirs, layers),
+            f"{what}, {_layers(layers)}",
         )
         for layers in (1, 2)
     ]
+
+
+def _frozen_are_worse(evidence: Evidence) -> list[Question]:
+    what = f"frozen has more than {MUCH:g} times the errors of learned"
+    return _at_both_depths(evidence, much_better, "kaf", "kaf frozen", what)
 
 
 def _tanh_start_is_equal(evidence: Evidence) -> list[Question]:
-    return [
-        equal(
-            _sensorless(evidence, "kaf from tanh", layers),
-            _sensorless(evidence, "kaf", layers),
-            f"started as tanh and at random equal within {TRIFLE:.0%} of the errors, {_layers(layers)}",
-        )
-        for layers in (1, 2)
-    ]
+    what = f"started as tanh and at random equal within {TRIFLE:.0%} of the errors"
+    return _at_both_depths(evidence, equal, "kaf from tanh", "kaf", what)
 
 
 def _susy(evidence: Evidence, label: str, layers: int) -> Cell | None:
@@ -265,14 +267,8 @@ def _policies_learn_faster(evidence: Evidence) -> list[Question]:
 
 
 def _learned_bandwidth_gains_nothing(evidence: Evidence) -> list[Question]:
-    return [
-        no_gain(
-            _sensorless(evidence, "kaf learned gamma", layers),
-            _sensorless(evidence, "kaf", layers),
-            f"learned γ has no more than {TRIFLE:.0%} fewer errors, {_layers(layers)}",
-        )
-        for layers in (1, 2)
-    ]
+    what = f"learned γ has no more than {TRIFLE:.0%} fewer errors"
+    return _at_both_depths(evidence, no_gain, "kaf learned gamma", "kaf", what)
 
 
 def _cost_little(evidence: Evidence) -> list[Question]:
