@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 
+#include "bandwidths.h"
 #include "cubics.h"
 #include "hermite.h"
 #include "hinges.h"
@@ -104,11 +105,12 @@ void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, doub
 // they have to be written, all of them.
 template <class T, template <class> class Formula, class Value>
 void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
-                 const Value& value) {
+                 const Value& value, bool last_is_positive = false) {
   const int64_t outputs = batch * neurons * positions, size = settings.size;
   Buffer<T> x(outputs), table(neurons * size), y(outputs), u(outputs), dx(outputs), dtable(table.size);
   x.randomize(2.0);
   table.randomize(1.0);
+  for (int64_t i = size - 1; last_is_positive && i < table.size; i += size) table.data[i] = std::abs(table.data[i]);
   u.randomize(1.0);
   y.poison();
   dx.poison();
@@ -144,6 +146,13 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
     const double first = std::exp(-s * s / 2) / std::pow(M_PI, 0.25);
     return t[0] * first + t[1] * std::sqrt(2.0) * s * first;
   });
+  check_table<T, GaussianSumByBandwidth>(
+      {4, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+        const double gamma = t[3], left = s + 1, right = s - 1;
+        return t[0] * std::exp(-gamma * left * left) + t[1] * std::exp(-gamma * s * s) +
+               t[2] * std::exp(-gamma * right * right);
+      },
+      true);
   check_table<T, CubicPieces>({16, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
     const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;

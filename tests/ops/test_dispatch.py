@@ -14,17 +14,22 @@ from torch.utils.checkpoint import checkpoint
 import kafnets
 from kafnets import KAF, KAF2D, Gaussian, Polynomial
 from kafnets.ops import backends, cpu, library
-from kafnets.ops.dispatch import _choose
+from kafnets.ops.dispatch import _choose, _is_learned
 
 needs_native = pytest.mark.skipif(cpu.kernels is None, reason="the native kernels were not built")
 MODULES: list[Any] = [
     pytest.param(lambda **k: KAF(6, **k), id="KAF"),
     pytest.param(lambda **k: KAF2D(6, **k), id="KAF2D"),
 ]
+LEARNED: list[Any] = [
+    pytest.param(lambda: KAF(6, kernel=Gaussian(learn_gamma=True)), id="KAF, one bandwidth"),
+    pytest.param(lambda: KAF(6, kernel=Gaussian(learn_gamma="neuron")), id="KAF, bandwidths"),
+]
 
 
 def chosen(module: Any, s: Tensor) -> str:
-    return _choose(s, module.alpha, module._fusable)
+    learned = type(module) is KAF and _is_learned(module.kernel, module.gamma, module._grid)
+    return _choose(s, module.alpha, module._fusable, learned)
 
 
 def all_gradients(module: nn.Module, s: Tensor) -> list[Tensor]:
@@ -38,7 +43,10 @@ def test_the_native_kernels_are_chosen_where_they_can_run() -> None:
     assert chosen(KAF(6), s) == "cpu"
     assert chosen(KAF2D(6), s.bfloat16()) == "cpu"
     assert chosen(KAF(6, kernel=Polynomial()), s) == "portable"
-    assert chosen(KAF(6, kernel=Gaussian(learn_gamma=True)), s) == "portable"
+    assert chosen(KAF(6, kernel=Gaussian(learn_gamma=True)), s) == "by bandwidth"
+    assert chosen(KAF2D(6, kernel=Gaussian(learn_gamma=True)), s) == "portable"
+    uneven = KAF(6, kernel=Gaussian(1.0, learn_gamma=True), dictionary=[0.0, 1.0, 3.0])
+    assert chosen(uneven, s) == "portable"
     assert chosen(KAF(6, kernel=Gaussian(1.0), dictionary=[0.0, 1.0, 3.0]), s) == "portable"
     assert chosen(KAF(6, kernel=Gaussian(1e30)), s) == "portable"
     assert chosen(KAF(6), s.to("meta")) == "composite"
@@ -50,7 +58,7 @@ def test_the_native_kernels_are_chosen_where_they_can_run() -> None:
 
 
 @needs_native
-@pytest.mark.parametrize("build", MODULES)
+@pytest.mark.parametrize("build", [*MODULES, *LEARNED])
 def test_all_backends_agree(build: Any) -> None:
     module = build()
     s = torch.randn(40, 6, requires_grad=True)
@@ -80,7 +88,7 @@ def test_forcing_what_cannot_run_raises(monkeypatch: pytest.MonkeyPatch) -> None
 def test_forcing_a_backend_on_what_it_cannot_do_raises() -> None:
     with (
         kafnets.use_backend("cpu"),
-        pytest.raises(RuntimeError, match=r"cannot run this.*fixed, moderate gamma"),
+        pytest.raises(RuntimeError, match=r"cannot run this.*moderate gamma"),
     ):
         KAF(6, kernel=Polynomial())(torch.randn(2, 6))
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from kafnets.ops import cpu, hermite_sum, hinge_sum, piecewise_cubic, power_sum, use_backend
+from kafnets.ops import Grid, cpu, hermite_sum, hinge_sum, piecewise_cubic, power_sum, use_backend
+from kafnets.ops.bandwidths import kaf_by_bandwidth
 
 RUNNABLE = [name for name in cpu.INSTRUCTION_SETS if cpu.load(name).module is not None]
 
@@ -24,6 +25,14 @@ OPS: dict[str, tuple[int, Op]] = {
     "a line": (2, lambda s, t, dim: power_sum(s, t, dim=dim)),
     "hermite": (9, lambda s, t, dim: hermite_sum(s, t, dim=dim)),
     "one hermite": (1, lambda s, t, dim: hermite_sum(s, t, dim=dim)),
+    "bandwidths": (
+        13,
+        lambda s, t, dim: kaf_by_bandwidth(s, t[:, :-1], t[:, -1].exp(), Grid(12, -2.5, 0.45), dim=dim),
+    ),
+    "one bandwidth": (
+        3,
+        lambda s, t, dim: kaf_by_bandwidth(s, t, torch.tensor(0.7).to(t), Grid(3, -1.0, 1.0), dim=dim),
+    ),
     "cubics": (
         4 * 12,
         lambda s, t, dim: piecewise_cubic(s, t.unflatten(1, (-1, 4)), first=-2.0, spacing=0.4, dim=dim),

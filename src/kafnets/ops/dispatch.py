@@ -8,6 +8,7 @@ from torch import Tensor
 
 from kafnets.kernels import Gamma, Gaussian, Kernel
 from kafnets.ops import backends, composite, cpu, fused, library, portable
+from kafnets.ops.bandwidths import kaf_by_bandwidth
 from kafnets.ops.grid import Grid
 from kafnets.ops.layout import along_dim
 from kafnets.ops.transforms import needs_plain_formula
@@ -98,12 +99,15 @@ def _expand(
         raise ValueError(
             f"input is on {input.device} but the coefficients are on {alpha.device}: move one of them"
         )
-    how = _choose(input, alpha, fusable)
+    how = _choose(input, alpha, fusable, expansion is _ONE and _is_learned(kernel, gamma, grid))
     if how == "composite":
         return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)
     if how == "portable":
         return along_dim(expansion.portable, input, alpha, dictionary, kernel, gamma, dim, grid)
     assert grid is not None
+    if how == "by bandwidth":
+        assert isinstance(gamma, Tensor)
+        return kaf_by_bandwidth(input, alpha, gamma, grid, dim=dim)
     assert type(gamma) is float
     if how == "cpu":
         assert cpu.kernels is not None
@@ -115,8 +119,11 @@ def _expand(
     return fused.run(input, alpha, grid, gamma, dim, TritonRunner())
 
 
-def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
-    """The backend's name, or "operator" for the fused kernels behind a torch operator."""
+def _choose(input: Tensor, alpha: Tensor, fusable: bool, learned: bool) -> str:
+    """The backend's name; "operator" for the fused kernels behind a torch operator.
+
+    "by bandwidth" is the native kernel for ``learned`` bandwidths, which are a tensor.
+    """
     asked_for = backends.asked_for()
     if asked_for == "composite":
         return "composite"
@@ -128,16 +135,22 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool) -> str:
         return "composite"
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
         return "operator" if fusable and _kernels_for(input) is not None else "composite"
+    if learned and asked_for in ("auto", "cpu") and _kernels_for(input) == "cpu":
+        return "by bandwidth"
     if asked_for == "auto":
         return _fastest(input) if fusable else "portable"
     if asked_for == "portable":
         return "portable"
     obstacle = backends.obstacle_to_fusing(asked_for, input)
     if not fusable:
-        obstacle = "it is for the Gaussian kernel with a fixed, moderate gamma on an equispaced dictionary"
+        obstacle = "it is for the Gaussian kernel with a moderate gamma on an equispaced dictionary"
     if obstacle:
         raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
     return asked_for
+
+
+def _is_learned(kernel: Kernel, gamma: Gamma, grid: Grid | None) -> bool:
+    return type(kernel) is Gaussian and isinstance(gamma, Tensor) and grid is not None
 
 
 def _fastest(input: Tensor) -> str:

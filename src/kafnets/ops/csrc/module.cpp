@@ -1,6 +1,7 @@
 // The Python module: addresses of contiguous arrays in, nothing out. ops/cpu.py checks what it passes.
 #include <nanobind/nanobind.h>
 
+#include "bandwidths.h"
 #include "cubics.h"
 #include "hermite.h"
 #include "hinges.h"
@@ -46,6 +47,7 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
   KAF_DEFINE("kaf", Kaf1d)
   KAF_DEFINE("kaf2d", Kaf2d)
+  KAF_DEFINE("kaf_by_bandwidth", KafByBandwidth)
   KAF_DEFINE("hinges", Hinges)
   KAF_DEFINE("powers", Powers)
   KAF_DEFINE("hermite", Hermite)
