@@ -25,6 +25,17 @@ def test_agrees_with_the_reference(kernel: kafnets.Kernel | None) -> None:
     np.testing.assert_allclose(layer.alpha.grad.numpy(), gradients.alpha, rtol=1e-10, atol=1e-12)
 
 
+def test_an_output_is_the_sum_of_its_functions() -> None:
+    layer = kafnets.EdgewiseKAF(4, 3, dtype=torch.float64)
+    places = torch.linspace(-2, 2, 5, dtype=torch.float64)
+    functions = layer.functions(places)
+    assert functions.shape == (3, 4, 5)
+    together = layer(places[:, None].expand(-1, 4))
+    torch.testing.assert_close(functions.sum(1).T + layer.bias, together)
+    with pytest.raises(ValueError, match=r"s must have one axis.*\(5, 4\)"):
+        layer.functions(torch.zeros(5, 4))
+
+
 def test_the_network_learns_what_no_sum_of_functions_can() -> None:
     generator = torch.Generator().manual_seed(0)
     network = kafnets.edgewise_mlp(2, (8,), 1, generator=generator)

@@ -147,7 +147,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Maker, ...]], ...] = (
     (
         "CIFAR-10",
         "50,000 images, of which 5,000 are for validation, and 10,000 for the test. The paper shows accuracies in a figure, without numbers. Networks with "
-        "its 150 filters take more than ten minutes an epoch here, so most cells are **smaller than the "
+        "its 150 filters take many minutes an epoch here, so most cells are **smaller than the "
         "paper's**, alike for all three activations.",
         (
             lambda evidence: tables.modules(evidence, "small"),

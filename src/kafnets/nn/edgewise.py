@@ -128,6 +128,17 @@ class EdgewiseKAF(nn.Module):
             input, self.weight, self.bias
         )
 
+    def functions(self, s: Tensor) -> Tensor:
+        """Every connection's function, its linear part included, at the places ``s``, ``(places,)``.
+
+        Returns:
+            ``(out_features, in_features, places)``: an output is the sum of its row, and its bias.
+        """
+        if s.dim() != 1:
+            raise ValueError(f"s must have one axis, the places to look at, got shape {tuple(s.shape)}")
+        terms = self.kernel.value(s[:, None], self.dictionary, self.gamma)
+        return self.alpha @ terms.T + self.weight[..., None] * s
+
     def extra_repr(self) -> str:
         return (
             f"{self.in_features}, {self.out_features}, dictionary_size={self.dictionary_size}, "
