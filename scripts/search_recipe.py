@@ -65,6 +65,7 @@ VARIANTS = {
     "started as tanh": Variant(options={"init": "tanh"}),
     "D = 10": Variant(options=STARTS["kaf"] | {"dictionary_size": 10}),
     "D = 40, layers of 76": Variant(hidden=(76, 76), options=STARTS["kaf"] | {"dictionary_size": 40}),
+    "learned bandwidths": Variant(options=STARTS["kaf"] | {"kernel": kafnets.Gaussian(learn_gamma="neuron")}),
     "boundary 2": Variant(options=STARTS["kaf"] | {"boundary": 2.0}),
     "boundary 4": Variant(options=STARTS["kaf"] | {"boundary": 4.0}),
     "layer normalisation": Variant(normalization=nn.LayerNorm),

@@ -46,6 +46,17 @@ def test_a_changed_number_is_found(tmp_path: Path) -> None:
     assert "could not be tested here, because" in (tmp_path / "docs/results.md").read_text()
 
 
+def test_a_changed_diagram_is_found(tmp_path: Path) -> None:
+    for name in ("README.md", "docs", "results", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    assert page.stale(tmp_path) == []
+    (tmp_path / "docs").unlink()
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    diagram = tmp_path / page.DIAGRAM
+    diagram.write_text(diagram.read_text().replace("Mean ranks over", "Ranks over"))
+    assert page.stale(tmp_path) == [page.DIAGRAM]
+
+
 def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyPatch) -> None:
     sure, unsure = claims.better(GOOD, BAD, "good over bad"), claims.better(BAD, GOOD, "bad over good")
     asked = {

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafnets.experiments import wider
+from kafnets.experiments.ranking import Ranking
 from kafnets.experiments.statistics import LEVEL
 from kafnets.figures.results import Missing
 from kafnets.figures.tables import Table
@@ -33,12 +34,15 @@ def documents(root: Path) -> dict[Path, str]:
 
 
 def stale(root: Path) -> list[Path]:
-    """Documents that say something else."""
-    return [
+    """Documents that say something else, and the diagram if it shows something else."""
+    found = [
         path
         for path, text in documents(root).items()
         if not (root / path).exists() or (root / path).read_text() != text
     ]
+    ranking = tables.ranking(Evidence(root))
+    drawn = (root / DIAGRAM).read_text() if (root / DIAGRAM).exists() else ""
+    return found if ranking is None or _ranks_in_words(ranking) in drawn else [*found, DIAGRAM]
 
 
 def write(root: Path) -> list[Path]:
@@ -50,11 +54,22 @@ def write(root: Path) -> list[Path]:
     ranking = tables.ranking(Evidence(root))
     if ranking is None:
         return list(found)
+    from matplotlib import rc_context
+
     from kafnets.figures.ranks import critical_difference
 
     (root / DIAGRAM).parent.mkdir(parents=True, exist_ok=True)
-    critical_difference(ranking).savefig(root / DIAGRAM, metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "kafnets"}):  # the same names inside it each time
+        critical_difference(ranking).savefig(
+            root / DIAGRAM, metadata={"Date": None, "Description": _ranks_in_words(ranking)}
+        )
     return [*found, DIAGRAM]
+
+
+def _ranks_in_words(ranking: Ranking) -> str:
+    """What the diagram shows, for those who cannot see it and for those who check it."""
+    ranks = ", ".join(f"{label} {rank:.3f}" for label, rank in ranking.ranks.items())
+    return f"Mean ranks over {ranking.sets} data sets: {ranks}; critical difference {ranking.critical_difference:.3f}"
 
 
 def summary(evidence: Evidence, found: list[Verdict]) -> str:
