@@ -1,7 +1,7 @@
 """Tables over finished runs."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from kafnets.train.runs import RunFolder
 
 @dataclass(frozen=True)
 class Cell:
-    """One activation at one depth, over the seeds that are finished."""
+    """One activation at one depth, over the seeds that are finished.
+
+    ``best_epochs`` are those whose weights were kept, by seed; runs without epochs have none.
+    """
 
     label: str
     layers: int
@@ -27,6 +30,7 @@ class Cell:
     wanted: int
     parameters: int
     test_to_train: float
+    best_epochs: dict[int, int] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -104,4 +108,5 @@ def _cell(members: list[Runnable], reports: dict[int, dict[str, Any]], metric: s
         len(members),
         one["trained_parameters"],
         0.0 if members[0].data in FIXED_TESTS else test / train,
+        {seed: report["best_epoch"] for seed, report in reports.items() if "best_epoch" in report},
     )

@@ -161,9 +161,10 @@ SECTIONS: tuple[tuple[str, str, tuple[Maker, ...]], ...] = (
     ),
     (
         "CIFAR-10",
-        "50,000 images, of which 5,000 are for validation, and 10,000 for the test. The paper shows accuracies in a figure, without numbers. Networks with "
-        "its 150 filters take many minutes an epoch here, so most cells are **smaller than the "
-        "paper's**, alike for all three activations.",
+        "50,000 images, of which 5,000 are for validation, and 10,000 for the test. The paper shows accuracies in "
+        "a figure, without numbers. Networks with its 150 filters take many minutes an epoch here, so most cells "
+        "are **smaller than the paper's**, alike for all three activations. So few filters and epochs may make "
+        "depth a burden, which is why claim 7 asks about ELU's two modules as well as its five.",
         (
             lambda evidence: tables.modules(evidence, "small"),
             lambda evidence: tables.modules(evidence, "short"),

@@ -106,13 +106,16 @@ def modules(evidence: Evidence, profile: str) -> Table:
     filters, settings = cifar10.PROFILES[profile]
     rows = []
     for cell in evidence.cells("cifar10", profile, cifar10.ACTIVATIONS, cifar10.LAYERS):
-        rows.append((cell.label, str(cell.layers), score(cell), seeds(cell), size(cell)))
+        best = ", ".join(str(epoch) for epoch in cell.best_epochs.values())
+        rows.append((cell.label, str(cell.layers), score(cell), seeds(cell), best, size(cell)))
     rows.sort(key=lambda row: (row[1], cifar10.ACTIVATIONS.index(row[0])))
     title = (
         f"CIFAR-10, {filters} filters, at most {settings.epochs} epochs, stopped after {settings.patience} "
         "without improvement"
     )
-    return Table(title, ("activation", "modules", "test accuracy", "seeds", "parameters"), tuple(rows))
+    return Table(
+        title, ("activation", "modules", "test accuracy", "seeds", "best epochs", "parameters"), tuple(rows)
+    )
 
 
 def policies(evidence: Evidence) -> Table:
