@@ -50,15 +50,19 @@ def cifar10(results: Path) -> Figure:
         modules, look = [cell.layers for cell in own], style.SERIES[number]
         deviations = np.nan_to_num([cell.deviation for cell in own])
         accuracy.errorbar(modules, [cell.mean for cell in own], deviations, **look, marker="o", label=name)
-        size.plot(modules, [cell.parameters / 1e6 for cell in own], **look, marker="o", label=name)
+        size.plot(modules, [cell.parameters for cell in own], **look, marker="o", label=name)
     accuracy.set_ylabel("test accuracy", fontsize=8)
-    size.set_ylabel("million parameters", fontsize=8)
+    size.set_ylabel("parameters", fontsize=8)
+    size.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     for panel in (accuracy, size):
         panel.set_xlabel("modules", fontsize=8)
         panel.set_xticks(list(cifar10_experiment.LAYERS))
         panel.legend(fontsize=7, frameon=False)
         style.plain(panel)
-    figure.suptitle(f"CIFAR-10, {profile} profile", fontsize=9)
+    filters, settings = cifar10_experiment.PROFILES[profile]
+    figure.suptitle(
+        f"CIFAR-10, {profile} profile: {filters} filters, at most {settings.epochs} epochs", fontsize=9
+    )
     return figure
 
 
