@@ -91,6 +91,11 @@ def test_forcing_a_backend_on_what_it_cannot_do_raises() -> None:
         pytest.raises(RuntimeError, match=r"cannot run this.*moderate gamma"),
     ):
         KAF(6, kernel=Polynomial())(torch.randn(2, 6))
+    with (
+        kafnets.use_backend("cpu"),
+        pytest.raises(RuntimeError, match=r"may be learned for KAF on the CPU only"),
+    ):
+        KAF2D(6, kernel=Gaussian(learn_gamma=True))(torch.randn(2, 6))
 
 
 def test_without_native_kernels_it_runs_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:

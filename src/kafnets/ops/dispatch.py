@@ -99,7 +99,8 @@ def _expand(
         raise ValueError(
             f"input is on {input.device} but the coefficients are on {alpha.device}: move one of them"
         )
-    how = _choose(input, alpha, fusable, expansion is _ONE and _is_learned(kernel, gamma, grid))
+    learned = not fusable and expansion is _ONE and _is_learned(kernel, gamma, grid)
+    how = _choose(input, alpha, fusable, learned)
     if how == "composite":
         return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)
     if how == "portable":
@@ -143,7 +144,10 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool, learned: bool) -> str:
         return "portable"
     obstacle = backends.obstacle_to_fusing(asked_for, input)
     if not fusable:
-        obstacle = "it is for the Gaussian kernel with a moderate gamma on an equispaced dictionary"
+        obstacle = (
+            "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be learned "
+            "for KAF on the CPU only"
+        )
     if obstacle:
         raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
     return asked_for
