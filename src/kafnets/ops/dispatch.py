@@ -145,8 +145,8 @@ def _choose(input: Tensor, alpha: Tensor, fusable: bool, learned: bool) -> str:
     obstacle = backends.obstacle_to_fusing(asked_for, input)
     if not fusable:
         obstacle = (
-            "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be learned "
-            "for KAF on the CPU only"
+            "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be "
+            "learned for KAF on the CPU only"
         )
     if obstacle:
         raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
