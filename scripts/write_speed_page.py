@@ -126,7 +126,7 @@ segments with a centre each. Activations that lie so far from a segment that its
 | CPU, Gaussian kernel, fixed bandwidth, equispaced dictionary | native kernels (`"cpu"`) |
 | the same, KAF with a learned bandwidth | a native kernel of its own, with an exponential a term (`"cpu"`) |
 | CUDA, fixed bandwidth | Triton kernels (`"triton"`): proved right under Triton's interpreter and compiled for sm_80, **never timed**, for lack of a GPU |
-| other kernels, uneven dictionary, 2D-KAF with a learned bandwidth, other devices, no compiler at installation | plain torch, block by block, computed again in the backward pass (`"portable"`) |
+| other kernels, uneven dictionary, other learned bandwidths, other devices, no compiler at installation | plain torch, block by block, computed again in the backward pass (`"portable"`) |
 | `torch.func`, forward mode, second derivatives, `torch.export`, meta tensors | the formula as it stands (`"composite"`) |
 | `torch.compile` | the fused kernels as one operator, else the composite formula, which the compiler fuses |
 

@@ -32,9 +32,9 @@ class Backend:
 def backend(device: torch.device | str = "cpu") -> Backend:
     """What computes a Gaussian KAF with a fixed bandwidth on an equispaced dictionary, and why.
 
-    On the CPU, KAFs with a learned bandwidth run there too. Other kernels and uneven dictionaries take the
-    portable implementation; function transforms (``torch.func``, forward mode) and ``torch.export`` the
-    composite one.
+    On the CPU, KAFs with a learned bandwidth run there too. Other learned bandwidths, other kernels and
+    uneven dictionaries take the portable implementation; function transforms (``torch.func``, forward mode)
+    and ``torch.export`` the composite one.
     """
     if _asked_for != "auto":
         return Backend(_asked_for, "asked for by set_backend or use_backend")
