@@ -52,7 +52,7 @@ def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None
             verdicts.append(f"{told}; too few seeds for a test")
             continue
         found_so = tested.corrected(COMPARISONS)
-        noise = "more than noise" if found_so.significant else "no more than noise may do"
+        noise = "significant" if found_so.significant else "not significant"
         verdicts.append(f"{told}: {noise} (p = {found_so.p_value:.2g})")
     return rows, [f"- **{environment}**: {verdicts[0]}; {verdicts[1]}."]
 
@@ -80,8 +80,8 @@ def text() -> str:
         ]
         parts.append("\n".join(lines))
     parts.append(
-        f"p-values are of paired t-tests over seeds, times {COMPARISONS} for as many comparisons. Few seeds can "
-        "show large differences only."
+        f"p-values are of two-sided paired t-tests over seeds, times {COMPARISONS} for as many comparisons; "
+        "[results](results.md) has a one-sided test of the paper's claim. Few seeds can show large differences only."
     )
     parts.append(
         "![Two swimmers, one with tanh and one with KAFs](images/swimmer.webp)\n\n"

@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kafnets.cli import app
+from kafnets.experiments import susy
 from kafnets.experiments.statistics import equivalence_test, holm, paired_test
 from kafnets.experiments.summary import Cell
-from kafnets.findings import claims, page
+from kafnets.findings import claims, page, remarks
 from kafnets.findings.evidence import Evidence
 
 ROOT = Path(__file__).parents[1]
@@ -73,11 +74,15 @@ def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyP
     )
     found = {verdict.claim.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
     assert found["all hold"].word == claims.CONFIRMED
-    assert found["one does not"].word == claims.NOT_CONFIRMED
+    assert found["one does not"].word.startswith(
+        f"{claims.NOT_CONFIRMED}: the opposite of a part of it holds here (p = "
+    )
+    assert unsure.test is not None
+    assert found["one does not"].opposite == pytest.approx(5 * 2 * unsure.test.opposite)
     assert found["too few seeds"].word == f"{claims.NOT_CONFIRMED}, though all means point that way"
     assert found["a count does not"].word == claims.NOT_CONFIRMED
     assert found["nothing is stored"].word.startswith("could not be tested here, because there are no stored")
-    assert found["one is missing, one does not"].word == claims.NOT_CONFIRMED
+    assert found["one is missing, one does not"].word.startswith(f"{claims.NOT_CONFIRMED}: the opposite")
     assert found["nothing is asked"].word == "could not be tested here, because nothing is stored"
     assert sure.test is not None
     assert found["all hold"].p_value == pytest.approx(6 * sure.test.p_value)
@@ -105,8 +110,24 @@ def test_means_are_of_the_seeds_that_are_compared() -> None:
     more = replace(GOOD, test=GOOD.test | {5: 0.1})
     found = claims.better(more, BAD, "good over bad")
     assert found.found == claims.better(GOOD, BAD, "good over bad").found
-    assert found.test is not None
-    assert found.test.difference == pytest.approx(GOOD.mean - BAD.mean)
+    assert found.difference == f"{GOOD.mean - BAD.mean:+.4g}"
+
+
+def test_much_worse_is_told_in_errors() -> None:
+    found = claims.much_better(cell(0.90, 0.91, 0.89), cell(0.70, 0.71, 0.72), "three times")
+    assert found.difference == "2.90 times the errors"
+
+
+def test_remarks_need_no_runs(tmp_path: Path) -> None:
+    nothing = Evidence(tmp_path)
+    assert remarks.on_susy(nothing) == remarks.on_cifar10(nothing) == ""
+    assert remarks.sensorless(nothing).startswith("Left out")
+
+
+def test_remarks_name_who_is_better() -> None:
+    evidence = Evidence(ROOT)
+    best = max(evidence.cells("susy", "sample", susy.ACTIVATIONS), key=lambda found: found.mean)
+    assert f"{best.label} ({best.mean:.4f})" in remarks.on_susy(evidence)
 
 
 def test_statistics() -> None:
@@ -116,6 +137,13 @@ def test_statistics() -> None:
     assert both is not None
     assert greater is not None
     assert greater.p_value == pytest.approx(both.p_value / 2)
+    assert greater.opposite == pytest.approx(1 - greater.p_value)
+    assert both.opposite == 1
+    within, beyond = equivalence_test(ours, theirs, 5.0), equivalence_test(ours, theirs, 0.001)
+    assert within is not None
+    assert within.p_value < 0.05 < within.opposite
+    assert beyond is not None
+    assert beyond.opposite == pytest.approx(both.p_value, rel=0.02)
     assert equivalence_test(ours, ours, 0.1) is None
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.9]) == [1.0, 1.0]

@@ -109,6 +109,13 @@ def test_ranks_are_demsars() -> None:
     assert alike(replace(found, critical_difference=0.0)) == []
 
 
+def test_rounding_breaks_no_ties() -> None:
+    one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    found = rank({name: {"a": one, "b": other, "c": 0.2} for name in ("x", "y", "z")})
+    assert one != other
+    assert found.ranks == {"a": 1.5, "b": 1.5, "c": 3.0}
+
+
 def test_what_cannot_be_ranked() -> None:
     table = scores([0.0, 1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="three labels and two data sets at least, got 4 and 1"):

@@ -11,6 +11,9 @@ import numpy as np
 
 from kafnets.experiments.statistics import LEVEL
 
+DIGITS = 12
+"""Means of the same scores in another order differ by rounding alone, and must be equal."""
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -47,6 +50,7 @@ def rank(scores: Mapping[str, Mapping[str, float]]) -> Ranking:
     table = np.array([[own[label] for label in labels] for own in scores.values()])
     if np.isnan(table).any():
         raise ValueError("ranks need numbers, got NaN among the scores")
+    table = np.round(table, DIGITS)
     means = stats.rankdata(-table, axis=1).mean(axis=0)
     order = np.argsort(means, kind="stable")
     count = len(labels)

@@ -12,11 +12,19 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of a paired test over seeds."""
+    """Outcome of a paired test over seeds.
+
+    Attributes:
+        name: of the test.
+        difference: in the mean.
+        p_value: the smaller, the surer is what the test looked for.
+        opposite: the p-value of the opposite; 1 for a two-sided test, which has none.
+    """
 
     name: str
     difference: float
     p_value: float
+    opposite: float = 1.0
 
     def corrected(self, comparisons: int) -> "PairedTest":
         """By Bonferroni, for the best of several: it is the luckiest of them too."""
@@ -67,18 +75,21 @@ def paired_test(
     if variance == 0:
         return None
     t = (mean - margin) / math.sqrt((1 / count + test_to_train) * variance)
-    p_values = {
-        "two-sided": 2 * stats.t.sf(abs(t), count - 1),
-        "greater": stats.t.sf(t, count - 1),
-        "less": stats.t.cdf(t, count - 1),
-    }
-    return PairedTest(name, mean, float(p_values[alternative]))
+    if alternative == "two-sided":
+        return PairedTest(name, mean, float(2 * stats.t.sf(abs(t), count - 1)))
+    sign = 1 if alternative == "greater" else -1
+    return PairedTest(
+        name, mean, float(stats.t.sf(sign * t, count - 1)), float(stats.t.sf(-sign * t, count - 1))
+    )
 
 
 def equivalence_test(
     ours: Sequence[float], theirs: Sequence[float], margin: float, *, test_to_train: float = 0.0
 ) -> PairedTest | None:
-    """Whether the difference is within the margin: two one-sided tests, of which the worse one counts."""
+    """Whether the difference is within the margin: two one-sided tests, of which the worse one counts.
+
+    The opposite is a difference beyond the margin, to either side: the better one counts, twice.
+    """
     above = paired_test(ours, theirs, test_to_train=test_to_train, alternative="greater", margin=-margin)
     below = paired_test(ours, theirs, test_to_train=test_to_train, alternative="less", margin=margin)
     if above is None or below is None:
@@ -87,6 +98,7 @@ def equivalence_test(
         above,
         name=f"equivalence within ±{margin:.2g}, {above.name}",
         p_value=max(above.p_value, below.p_value),
+        opposite=min(1.0, 2 * min(above.opposite, below.opposite)),
     )
 
 

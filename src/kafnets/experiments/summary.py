@@ -19,6 +19,7 @@ class Cell:
     """One activation at one depth, over the seeds that are finished.
 
     ``best_epochs`` are those whose weights were kept, by seed; runs without epochs have none.
+    ``test_rows`` is the size of the test part.
     """
 
     label: str
@@ -31,6 +32,7 @@ class Cell:
     parameters: int
     test_to_train: float
     best_epochs: dict[int, int] = field(default_factory=dict)
+    test_rows: int = 0
 
     @property
     def mean(self) -> float:
@@ -109,4 +111,5 @@ def _cell(members: list[Runnable], reports: dict[int, dict[str, Any]], metric: s
         one["trained_parameters"],
         0.0 if members[0].data in FIXED_TESTS else test / train,
         {seed: report["best_epoch"] for seed, report in reports.items() if "best_epoch" in report},
+        test,
     )

@@ -27,6 +27,7 @@ def critical_difference(ranking: Ranking, highlighted: tuple[str, ...] = ("kaf",
     for tick in range(low, high + 1, step):
         panel.plot([tick, tick], [0, 0.06], color="black", linewidth=1)
         panel.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=7)
+    panel.text(high, 0.3, "mean rank, best to the left", ha="right", va="bottom", fontsize=7)
     _scale(panel, ranking, low)
     for number, group in enumerate(groups):
         ends = ranking.ranks[group[0]], ranking.ranks[group[-1]]

@@ -41,12 +41,21 @@ def question_table(verdicts: Sequence[Verdict]) -> Table:
                     str(number),
                     each.what,
                     each.found,
-                    NOTHING if test is None else f"{test.difference:+.4g}",
+                    each.difference or NOTHING,
                     NOTHING if test is None else f"{test.p_value:.2g}",
+                    NOTHING if test is None else f"{test.opposite:.2g}",
                     ("holds" if each.holds else "does not hold") if test is None else test.name,
                 )
             )
-    headings = ("claim", "what is compared", "means or counts", "difference", "p", "test")
+    headings = (
+        "claim",
+        "what is compared",
+        "means or counts",
+        "difference",
+        "p",
+        "p of the opposite",
+        "test",
+    )
     return Table("Evidence", headings, tuple(rows))
 
 
@@ -145,30 +154,37 @@ def finished_sets(evidence: Evidence) -> dict[str, dict[str, Cell]]:
     return finished
 
 
-def ranking(evidence: Evidence) -> Ranking | None:
-    """Over the finished data sets; None while there are less than two."""
+def ranking(evidence: Evidence, unchanged: bool = False) -> Ranking | None:
+    """Over the finished data sets; None while there are less than two.
+
+    Args:
+        evidence: the stored results.
+        unchanged: count in what had no choice, too.
+    """
     finished = finished_sets(evidence)
-    if len(finished) < 2:
+    if len(finished) < 2 or (unchanged and any(wider.UNCHANGED not in found for found in finished.values())):
         return None
     return rank(
         {
-            name: {label: cell.mean for label, cell in found.items() if label != wider.UNCHANGED}
+            name: {label: cell.mean for label, cell in found.items() if unchanged or label != wider.UNCHANGED}
             for name, found in finished.items()
         }
     )
 
 
 def wider_scores(evidence: Evidence, ranks: Mapping[str, float]) -> Table:
-    """Means over seeds, best rank first."""
+    """Means and deviations over seeds, best rank first, below the sizes of the test parts."""
     order = list(ranks)
     found = finished_sets(evidence)
-    rows = []
-    for label in (wider.UNCHANGED, *order):
+    examples = [next(iter(cells.values())) for cells in found.values()]
+    rows = [("rows of the test part", "", *(f"{cell.test_rows:,}" for cell in examples), "")]
+    for label in (*order, wider.UNCHANGED):
         own = [cells.get(label) for cells in found.values()]
         place = NOTHING if label not in order else f"{ranks[label]:.1f}"
-        rows.append((label, place, *(NOTHING if cell is None else f"{cell.mean:.4f}" for cell in own)))
-    metrics = (f"{name}, {next(iter(cells.values())).metric}" for name, cells in found.items())
-    return Table("Beyond the paper's data", ("", "mean rank", *metrics), tuple(rows))
+        rows.append((label, place, *map(score, own), size(own[0])))
+    metrics = (f"{name}, {cell.metric}" for name, cell in zip(found, examples, strict=True))
+    headings = ("", "mean rank", *metrics, f"parameters, {next(iter(found))}")
+    return Table("Beyond the paper's data", headings, tuple(rows))
 
 
 def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
