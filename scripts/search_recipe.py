@@ -1,10 +1,11 @@
 """Change one thing of the recipe at a time, and store how the validation parts like it.
 
-Usage: python scripts/search_recipe.py [VARIANT ...]. Test parts are not looked at. What is found goes into
-benchmarks/results/recipe.json, which docs/results.md shows; variants that are there are not run again.
+Usage: python scripts/search_recipe.py [VARIANT ...]. Scores are of validation parts, of other divisions than
+the reported ones; but all divisions are of the same rows, and those that validate here may test there. What is
+found goes into benchmarks/results/recipe.json, which docs/results.md shows; variants that are there are not
+run again.
 """
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from measurements import changing, read
 from sections import ROOT
 from torch import nn
 
@@ -26,7 +28,7 @@ from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 
 STORED = ROOT / "benchmarks/results/recipe.json"
 SEEDS = range(10, 15)
-"""Others than those of the comparisons that are reported, though of the same rows."""
+"""Others than those of the comparisons that are reported."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Variant:
     settings: Callable[[int], Settings] = lambda _: RECIPE
     hidden: tuple[int, ...] = HIDDEN
     options: dict[str, Any] = field(default_factory=lambda: STARTS["kaf"])
-    normalization: Callable[[int], nn.Module] | None = None
+    normalization: type[nn.LayerNorm] | type[nn.BatchNorm1d] | None = None
 
 
 def by_decay(factor: float) -> Callable[[int], Settings]:
@@ -91,6 +93,18 @@ def build(variant: Variant, splits: Splits, seed: int) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
+def described(variant: Variant, name: str) -> dict[str, Any]:
+    """What was asked for on a data set: what is stored under other settings is another variant."""
+    rows = len(data.load(name, SEEDS[0]).train)
+    normalization = variant.normalization
+    return {
+        "settings": variant.settings(rows).describe(),
+        "hidden": list(variant.hidden),
+        "options": {key: str(value) for key, value in variant.options.items()},
+        "normalization": None if normalization is None else normalization.__name__,
+    }
+
+
 def score(variant: Variant, name: str) -> dict[str, Any]:
     """Means over seeds, in validation."""
     scores, losses, metric = [], [], ""
@@ -109,17 +123,23 @@ def score(variant: Variant, name: str) -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    found = json.loads(STORED.read_text()) if STORED.exists() else {"seeds": list(SEEDS), "variants": {}}
     wanted = sys.argv[1:] or list(VARIANTS)
     if unknown := [label for label in wanted if label not in VARIANTS]:
         sys.exit(f"no variant is called {unknown[0]!r}: there are {', '.join(VARIANTS)}")
     for label in wanted:
-        own = found["variants"].setdefault(label, {})
         for name in wider.EVERYWHERE:
-            if name not in own:
-                own[name] = score(VARIANTS[label], name) | {"provenance": provenance()}
-                print(label, name, own[name]["validation"], flush=True)
-                STORED.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+            asked = described(VARIANTS[label], name)
+            stored = read(STORED).get("variants", {}).get(label, {}).get(name)
+            if stored is not None and stored["asked"] != asked:
+                sys.exit(
+                    f"{STORED} holds {label!r} on {name} with other settings: delete it, and search again"
+                )
+            if stored is None:
+                found = {"asked": asked} | score(VARIANTS[label], name) | {"provenance": provenance()}
+                with changing(STORED) as everything:
+                    everything["seeds"] = list(SEEDS)
+                    everything.setdefault("variants", {}).setdefault(label, {})[name] = found
+                print(label, name, found["validation"], flush=True)
 
 
 if __name__ == "__main__":

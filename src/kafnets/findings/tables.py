@@ -6,9 +6,10 @@ from typing import Any
 
 from kafnets.experiments import cifar10, published, rl, sensorless, wider
 from kafnets.experiments.ranking import Ranking, rank
-from kafnets.experiments.summary import Cell
+from kafnets.experiments.summary import Cell, cells
 from kafnets.figures import tables as paper_tables
 from kafnets.figures.tables import Table
+from kafnets.findings.again import CELLS, repetition
 from kafnets.findings.claims import Verdict
 from kafnets.findings.evidence import Evidence
 from kafnets.registry import facts_of, names
@@ -233,15 +234,19 @@ def run_again(evidence: Evidence) -> Table:
     """Cells that were run a second time, from scratch."""
     rows = []
     for name, found in (evidence.benchmark("again") or {}).items():
-        digits = 1 if found["metric"] == "reward" else 4
+        (stored, *_) = cells(CELLS[name](), evidence.results) or [None]
+        scores = {int(seed): value for seed, value in found["scores"].items()}
+        if stored is None or (compared := repetition(stored, scores)) is None:
+            continue
+        before = compared.stored
         rows.append(
             (
                 name,
-                found["cell"],
-                f"{found['stored']:,.{digits}f} ± {found['deviation']:,.{digits}f}",
-                f"{found['again']:,.{digits}f}",
-                str(found["seeds"]),
-                "yes" if found["within"] else "no",
+                f"{before.data}, {before.label}, {before.layers} layers",
+                score(before),
+                score(compared.again),
+                seeds(before),
+                "yes" if compared.within else "no",
                 commit(found["provenance"]),
             )
         )
