@@ -46,7 +46,7 @@ def main() -> None:
                 label: {"mean": np.mean(values), "deviation": np.std(values, ddof=1)}
                 for label, values in scores.items()
             }
-    STORED.write_text(json.dumps(result, indent=2) + "\n")
+    STORED.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Change one thing of the recipe at a time, and store how the validation parts like it.
 
 Usage: python scripts/search_recipe.py [VARIANT ...]. Scores are of validation parts, of other divisions than
-the reported ones; but all divisions are of the same rows, and those that validate here may test there. What is
-found goes into benchmarks/results/recipe.json, which docs/results.md shows; variants that are there are not
-run again.
+the reported ones; but all divisions are of the same rows, and those that validate here may test there.
+
+What is found goes into benchmarks/results/recipe.json, which docs/results.md shows; variants that are there
+are not run again.
 """
 
 import sys

@@ -6,9 +6,10 @@ whether the page says what the stored result says.
 
 import json
 
-from sections import ROOT, between, write_or_check
+from sections import ROOT, write_or_check
 
 from kafnets.benchmark.frameworks import KINDS, PARTS, TOLERANCE
+from kafnets.findings.page import between
 
 PAGE = ROOT / "docs/frameworks.md"
 RESULT = ROOT / "benchmarks/results/cpu/frameworks.json"
@@ -16,7 +17,7 @@ BEGIN, END = "<!-- frameworks: written by scripts/write_frameworks_page.py -->",
 
 
 def text() -> str:
-    result = json.loads(RESULT.read_text())
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
     stamp = result["provenance"]
     rows, columns = result["shape"]
     headings = [f"{part}, {dtype}" for dtype in TOLERANCE for part in PARTS]
@@ -26,7 +27,7 @@ def text() -> str:
         f"| framework | {' | '.join(f'{kind} / {own}' for kind, own in ratios)} |",
         "|---" * (len(ratios) + 1) + "|",
     ]
-    versions = {}
+    versions: dict[str, str] = {}
     for name, found in result["frameworks"].items():
         if "missing" in found:
             continue

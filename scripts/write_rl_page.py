@@ -6,10 +6,12 @@ the page says what the stored runs say.
 
 import json
 
-from sections import ROOT, between, write_or_check
+from sections import ROOT, write_or_check
 
 from kafnets.experiments import rl
 from kafnets.experiments.summary import Cell, cells
+from kafnets.findings.evidence import Evidence
+from kafnets.findings.page import between
 
 PAGE = ROOT / "docs/reinforcement-learning.md"
 BEGIN, END = "<!-- rl: written by scripts/write_rl_page.py -->", "<!-- end of rl -->"
@@ -18,12 +20,6 @@ COMPARISONS = 2 * len(rl.ENVIRONMENTS)
 """Tests in a table: area and final reward of each environment."""
 
 MEASURES = {"area": "the area under the curve", "reward": "the final reward", "greedy": "without noise"}
-
-
-def profiles() -> list[int]:
-    """Numbers of steps that there are runs of, most first."""
-    found = {rl.steps_of(path.name) for path in (RESULTS / "rl").glob("*")}
-    return sorted((steps for steps in found if steps is not None), reverse=True)
 
 
 def score(cell: Cell) -> str:
@@ -59,7 +55,7 @@ def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None
 
 def text() -> str:
     parts = []
-    for steps in profiles():
+    for steps in Evidence(ROOT).lengths():
         found = {name: compared(steps, name) for name in rl.ENVIRONMENTS}
         done = {name: each for name, each in found.items() if each is not None}
         if not done:
@@ -93,7 +89,7 @@ def text() -> str:
 
 def acting() -> str:
     """What `kafnets bench acting` has measured."""
-    result = json.loads((ROOT / "benchmarks/results/cpu/acting.json").read_text())
+    result = json.loads((ROOT / "benchmarks/results/cpu/acting.json").read_text(encoding="utf-8"))
     names = list(next(iter(result["ratios"].values())))
     lines = [
         "### Acting, measured",

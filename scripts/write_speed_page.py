@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sections import ROOT, between, write_or_check
+from sections import ROOT, write_or_check
+
+from kafnets.findings.page import between
 
 RESULTS = ROOT / "benchmarks/results/cpu"
 PAGE = ROOT / "docs/speed.md"
@@ -141,7 +143,7 @@ def summary(result: dict[str, Any]) -> str:
 def documents() -> dict[Path, str]:
     """What the documents should say."""
     result, *others = (
-        json.loads((RESULTS / f"{name}.json").read_text())
+        json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("kernels", "rivals", "training", "reading")
     )
     return {PAGE: page(result, *others), README: between(README, BEGIN, END, summary(result))}

@@ -92,3 +92,14 @@ def test_what_is_imported_when_asked_for() -> None:
         "import pytest; pytest.raises(AttributeError, getattr, kafnets, 'plots')"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_text_files_have_an_encoding() -> None:
+    """Windows has another one by default."""
+    names = ("read_text", "write_text")
+    for folder in (PACKAGE, Path(__file__).parents[1] / "scripts"):
+        for file in folder.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in names:
+                    named = any(keyword.arg == "encoding" for keyword in node.keywords)
+                    assert named, f"{file}:{node.lineno} needs encoding='utf-8'"

@@ -1,19 +1,24 @@
 """The page of results: verdicts from tests, documents from verdicts."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from torch import nn
 from typer.testing import CliRunner
 
+import kafnets
+from kafnets import registry
 from kafnets.cli import app
 from kafnets.experiments import susy
 from kafnets.experiments.statistics import equivalence_test, holm, paired_test
 from kafnets.experiments.summary import Cell
-from kafnets.findings import claims, page, remarks
+from kafnets.findings import claims, page, remarks, tables
 from kafnets.findings.evidence import Evidence
+from kafnets.train.runs import RunFolder
 
 ROOT = Path(__file__).parents[1]
 
@@ -56,6 +61,67 @@ def test_a_changed_diagram_is_found(tmp_path: Path) -> None:
     diagram = tmp_path / page.DIAGRAM
     diagram.write_text(diagram.read_text().replace("Mean ranks over", "Ranks over"))
     assert page.stale(tmp_path) == [page.DIAGRAM]
+
+
+def test_runs_that_were_changed_are_named(tmp_path: Path) -> None:
+    for name in ("README.md", "docs", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "results/susy", tmp_path / "results/susy")
+    run = tmp_path / "results/susy/sample/kaf-1x300/seed-0"
+    (run / "report.json").write_text('{"cut')
+    shown = CliRunner().invoke(app, ["reproduce", "all", "--check", "--folder", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "susy/sample/kaf-1x300/seed-0" in "".join(shown.output.split())
+
+
+def test_elsewhere_it_says_what_it_needs(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["reproduce", "all", "--folder", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "--folder must be a checkout of kafnets" in " ".join(shown.output.split())
+
+
+def test_susys_sample_is_not_mixed_with_other_profiles(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "results/susy/sample", tmp_path / "results/susy/sample")
+    evidence = Evidence(tmp_path)
+    before = tables.susy(evidence)
+    (one, *_) = susy.descriptions("paper", ["relu"], seeds=1)
+    folder = RunFolder(evidence.results / one.folder)
+    folder.begin(one.config())
+    like = RunFolder(evidence.results / susy.descriptions("sample", ["relu"], seeds=1)[0].folder)
+    folder.finish(like.report(), {}, {})
+    assert tables.susy(evidence) == before
+
+
+def test_plugins_do_not_change_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", {**registry._registered})
+    kafnets.register("mine")(nn.Tanh)
+    assert "mine" in kafnets.names()
+    assert "mine" not in registry.own_names()
+    assert page.stale(ROOT) == []
+
+
+def test_a_repeated_cell_is_held_against_what_is_stored(tmp_path: Path) -> None:
+    (tmp_path / "results").symlink_to(ROOT / "results")
+    stored = tmp_path / "benchmarks/results/again.json"
+    stored.parent.mkdir(parents=True)
+    (cell_there,) = Evidence(ROOT).cells("sensorless", "paper", ["kaf"], [1])
+    away = {seed: value - 2 * cell_there.deviation for seed, value in cell_there.test.items()}
+    for scores, within in ((cell_there.test, "yes"), (away, "no"), ({0: 0.9}, None)):
+        content = {"sensorless": {"scores": scores, "provenance": {"commit": "abc"}}}
+        stored.write_text(json.dumps(content))
+        found = [row[-2] for row in tables.run_again(Evidence(tmp_path)).rows]
+        assert found == ([] if within is None else [within])
+
+
+def test_what_the_search_found_is_told(tmp_path: Path) -> None:
+    stored = tmp_path / "benchmarks/results/recipe.json"
+    stored.parent.mkdir(parents=True)
+    scores = {"the recipe": 0.9, "no decay": 0.95, "D = 10": 0.8, "learning rate x 3": None}
+    variants = {label: {"wine": {"validation": score}} for label, score in scores.items()}
+    stored.write_text(json.dumps({"variants": variants}))
+    told = remarks.on_variants(Evidence(tmp_path))
+    assert told == "Of 3 changes, better than the recipe on most data sets is “no decay”: on 1 of 1."
+    assert remarks.on_variants(Evidence(tmp_path / "nowhere")) == ""
 
 
 def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +211,12 @@ def test_statistics() -> None:
     assert beyond is not None
     assert beyond.opposite == pytest.approx(both.p_value, rel=0.02)
     assert equivalence_test(ours, ours, 0.1) is None
+    by_seed = paired_test(ours, theirs, alternative="greater", margin=[0.1, 0.2, 0.3, 0.2])
+    shifted = paired_test(ours, [0.6, 1.2, 3.3, 3.7], alternative="greater")
+    assert by_seed is not None
+    assert shifted is not None
+    assert by_seed.p_value == pytest.approx(shifted.p_value)
+    assert by_seed.difference == both.difference
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.9]) == [1.0, 1.0]
     assert holm([]) == []

@@ -37,27 +37,26 @@ def provenance(*packages: str) -> dict[str, Any]:
 
 def _commit() -> str:
     """The checkout's commit, with a mark if files differ from it; "unknown" outside a checkout."""
-    folder = Path(__file__).parent
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
-        )
-        changes = subprocess.run(
-            ["git", "status", "--porcelain", "--", "."],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        # Installed into somebody's environment, the package may lie in another project's repository.
+        _git("ls-files", "--error-unmatch", Path(__file__).name)
+        commit, changes = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", ".")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return commit.stdout.strip() + (" with uncommitted changes" if changes.stdout.strip() else "")
+    return commit + (" with uncommitted changes" if changes else "")
+
+
+def _git(*arguments: str) -> str:
+    """What git says in this folder."""
+    folder = Path(__file__).parent
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or "unknown"

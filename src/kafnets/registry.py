@@ -94,6 +94,11 @@ def names(family: str | None = None) -> list[str]:
     return [name for name in _registered if family in (None, facts_of(name).family)]
 
 
+def own_names() -> list[str]:
+    """Those of this package: what the paper's comparisons are about, whatever else is registered."""
+    return [name for name, factory in _registered.items() if _origin(factory).startswith("kafnets.")]
+
+
 def find(name: str) -> Factory:
     """What a name stands for."""
     if name not in _registered:

@@ -70,8 +70,25 @@ def test_checkpoints_are_checked(folder: RunFolder) -> None:
 
 def test_another_config_is_refused(folder: RunFolder) -> None:
     folder.begin({"a": 1})
-    with pytest.raises(ValueError, match=r"holds a run with other settings \(a, b\)"):
+    told = r"holds a run with other settings \(a: 1 there, 2 asked for; b: nothing there, 3 asked for\)"
+    with pytest.raises(ValueError, match=told):
         folder.begin({"a": 2, "b": 3})
+
+
+def test_only_what_has_changed_is_named(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.begin({"hidden": (100, 100), "seed": 0})
+    folder.begin({"hidden": (100, 100), "seed": 0})
+    with pytest.raises(ValueError, match=r"\(seed: 0 there, 1 asked for\)"):
+        folder.begin({"hidden": (100, 100), "seed": 1})
+
+
+def test_what_was_changed_after_the_end_is_damaged(folder: RunFolder) -> None:
+    assert not folder.damaged
+    finish(folder)
+    assert not folder.damaged
+    (folder.path / "report.json").write_text("{")
+    assert folder.damaged
 
 
 def test_one_process_at_a_time(folder: RunFolder) -> None:

@@ -43,7 +43,7 @@ def _measure(kind: str, dictionary_size: int, backend: str, shape: list[int]) ->
     torch.set_num_threads(1)
     step(row, (4, 8))()  # load whatever is loaded lazily
     run = step(row, tuple(shape))
-    RESET.write_text("5")
+    RESET.write_text("5", encoding="utf-8")
     before = peak()
     run()
     return peak() - before
@@ -51,7 +51,7 @@ def _measure(kind: str, dictionary_size: int, backend: str, shape: list[int]) ->
 
 def peak() -> float:
     """The most memory this process has had, in megabytes, since it began or since the last reset."""
-    for line in STATUS.read_text().splitlines():
+    for line in STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
     raise RuntimeError(f"no VmHWM in {STATUS}")

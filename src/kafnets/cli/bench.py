@@ -60,7 +60,7 @@ def bench(
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None
     (report if what == What.kernels else measured).print_result(result, console)
-    stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if what == What.kernels:
         report.draw(result, output / "kernels.png")
     console.print(f"stored in {stored}")

@@ -102,7 +102,8 @@ def compare(
     with refusing():
         best, saved = comparison.save_best(chosen, found, output)
     ranking = comparison.as_json(chosen, found, ratios)
-    (folder / comparison.RANKING).write_text(json.dumps(ranking, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(ranking, indent=2, ensure_ascii=False) + "\n"
+    (folder / comparison.RANKING).write_text(text, encoding="utf-8")
     console.print(f"All runs are in {folder}.")
     console.print(f"Best in validation, and saved: {best.label}, seed {best.seed}. To use it:\n")
     rows = '"new.csv"' if table is not None else "rows"

@@ -31,9 +31,9 @@ def descriptions(
     """One an activation, number of modules and seed."""
     filters, settings = chosen(PROFILES, profile)
     found = []
-    for name in activations:
+    for name in dict.fromkeys(activations):
         find(name)
-        for modules in layers or LAYERS:
+        for modules in dict.fromkeys(layers) or LAYERS:
             one = Description(
                 "cifar10",
                 profile,

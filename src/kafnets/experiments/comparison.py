@@ -103,7 +103,7 @@ def _listed(hidden: Sequence[int]) -> str:
 def stored_ratios(folder: Path, cells: Sequence[Cell]) -> dict[str, float] | None:
     """Times that an earlier call has measured, if it has for all of these."""
     try:
-        rows = json.loads((folder / RANKING).read_text())["rows"]
+        rows = json.loads((folder / RANKING).read_text(encoding="utf-8"))["rows"]
         found = {row["label"]: float(row["step_against_relu"]) for row in rows}
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -70,6 +70,12 @@ class Description:
 
     def config(self) -> dict[str, Any]:
         """For the run folder. A table may be moved: its name stands for it."""
+        if not self.settings.named:
+            told = self.settings.describe()
+            raise ValueError(
+                "optimizer and schedule must be names, so that a run folder can tell what it was made with, "
+                f"got {told['optimizer']!r} and {told['schedule']!r}: kafnets.train.fit takes functions"
+            )
         return asdict(self) | {
             "settings": self.settings.describe(),
             "data": Path(self.data).name if self.table else self.data,

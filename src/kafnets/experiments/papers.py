@@ -13,23 +13,17 @@ class Experiment:
 
     Attributes:
         activations: those that the paper has.
-        profiles: names of settings, the paper's first.
         descriptions: makes the runs from profile, activations, numbers of layers and number of seeds.
         published: the paper's numbers.
     """
 
     activations: tuple[str, ...]
-    profiles: tuple[str, ...]
     descriptions: Callable[..., list[Description]]
     published: published.Table
 
 
 EXPERIMENTS = {
-    "sensorless": Experiment(
-        sensorless.ACTIVATIONS, tuple(sensorless.PROFILES), sensorless.descriptions, published.SENSORLESS
-    ),
-    "susy": Experiment(susy.ACTIVATIONS, tuple(susy.PROFILES), susy.descriptions, published.SUSY),
-    "cifar10": Experiment(
-        cifar10.ACTIVATIONS, tuple(cifar10.PROFILES), cifar10.descriptions, published.CIFAR10
-    ),
+    "sensorless": Experiment(sensorless.ACTIVATIONS, sensorless.descriptions, published.SENSORLESS),
+    "susy": Experiment(susy.ACTIVATIONS, susy.descriptions, published.SUSY),
+    "cifar10": Experiment(cifar10.ACTIVATIONS, cifar10.descriptions, published.CIFAR10),
 }

@@ -223,7 +223,7 @@ def longest(results: Path, environment: str) -> dict[str, list[list[dict[str, An
         for config in sorted((path / environment).glob(f"*/seed-*/{CONFIG}")):
             folder = RunFolder(config.parent)
             if folder.done:
-                label = json.loads(config.read_text())["label"]
+                label = json.loads(config.read_text(encoding="utf-8"))["label"]
                 found.setdefault(label, []).append(folder.report()["epochs"])
         if found:
             return dict(sorted(found.items(), key=lambda item: _place(item[0])))

@@ -36,10 +36,10 @@ def descriptions(
     """One a label, depth and seed. An activation is a registered name or one of the controls."""
     data, settings = chosen(PROFILES, profile)
     found = []
-    for label in activations:
+    for label in dict.fromkeys(activations):
         activation, options, frozen = CONTROLS.get(label, (label, {}, False))
         find(activation)
-        for depth in layers or LAYERS:
+        for depth in dict.fromkeys(layers) or LAYERS:
             one = Description(
                 "sensorless",
                 profile,

@@ -45,7 +45,7 @@ def paired_test(
     *,
     test_to_train: float = 0.0,
     alternative: Alternative = "two-sided",
-    margin: float = 0.0,
+    margin: float | Sequence[float] = 0.0,
 ) -> PairedTest | None:
     """A t-test on the differences of runs with the same seed.
 
@@ -62,7 +62,7 @@ def paired_test(
             0 if all seeds have the same test part.
         alternative: what to find evidence for: that ours differ from theirs plus the margin, are greater, or
             are less.
-        margin: of the difference.
+        margin: of the difference; one for all, or one a seed.
     """
     from scipy import stats
 
@@ -71,10 +71,11 @@ def paired_test(
     if count < 2:
         return None
     name = f"{'corrected resampled' if test_to_train else 'paired'} t-test over {count} seeds"
-    mean, variance = float(difference.mean()), float(difference.var(ddof=1))
+    mean, beyond = float(difference.mean()), difference - np.asarray(margin, dtype=float)
+    variance = float(beyond.var(ddof=1))
     if variance == 0:
         return None
-    t = (mean - margin) / math.sqrt((1 / count + test_to_train) * variance)
+    t = float(beyond.mean()) / math.sqrt((1 / count + test_to_train) * variance)
     if alternative == "two-sided":
         return PairedTest(name, mean, float(2 * stats.t.sf(abs(t), count - 1)))
     sign = 1 if alternative == "greater" else -1
@@ -84,19 +85,28 @@ def paired_test(
 
 
 def equivalence_test(
-    ours: Sequence[float], theirs: Sequence[float], margin: float, *, test_to_train: float = 0.0
+    ours: Sequence[float],
+    theirs: Sequence[float],
+    margin: float | Sequence[float],
+    *,
+    test_to_train: float = 0.0,
 ) -> PairedTest | None:
     """Whether the difference is within the margin: two one-sided tests, of which the worse one counts.
 
     The opposite is a difference beyond the margin, to either side: the better one counts, twice.
     """
-    above = paired_test(ours, theirs, test_to_train=test_to_train, alternative="greater", margin=-margin)
-    below = paired_test(ours, theirs, test_to_train=test_to_train, alternative="less", margin=margin)
+    margins = np.broadcast_to(np.asarray(margin, dtype=float), len(ours))
+    above = paired_test(
+        ours, theirs, test_to_train=test_to_train, alternative="greater", margin=(-margins).tolist()
+    )
+    below = paired_test(
+        ours, theirs, test_to_train=test_to_train, alternative="less", margin=margins.tolist()
+    )
     if above is None or below is None:
         return None
     return replace(
         above,
-        name=f"equivalence within ±{margin:.2g}, {above.name}",
+        name=f"equivalence within ±{margins.mean():.2g}, {above.name}",
         p_value=max(above.p_value, below.p_value),
         opposite=min(1.0, 2 * min(above.opposite, below.opposite)),
     )

@@ -13,6 +13,9 @@ from kafnets.experiments.statistics import Alternative, PairedTest, equivalence_
 from kafnets.train.metrics import MAIN
 from kafnets.train.runs import RunFolder
 
+MOST_SEEDS = 20
+"""More than anybody has run."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -49,19 +52,26 @@ class Cell:
         """Of the validation score over the seeds: what choices are made by."""
         return float(np.mean(list(self.validation.values())))
 
+    def errors(self, share: float) -> list[float]:
+        """So much of each seed's error rate, the smallest seed first."""
+        return [share * (1 - self.test[seed]) for seed in sorted(self.test)]
+
     def only(self, seeds: Collection[int]) -> "Cell":
         """With these seeds, as far as it has them."""
         return replace(self, test={seed: value for seed, value in self.test.items() if seed in seeds})
 
     def against(
-        self, other: "Cell", alternative: Alternative = "two-sided", margin: float = 0.0
+        self,
+        other: "Cell",
+        alternative: Alternative = "two-sided",
+        margin: float | Sequence[float] = 0.0,
     ) -> PairedTest | None:
-        """Whether it differs from another, over the seeds that both have."""
+        """Whether it differs from another, over the seeds that both have, the smallest first."""
         return paired_test(
             *self._common(other), test_to_train=self.test_to_train, alternative=alternative, margin=margin
         )
 
-    def as_good_as(self, other: "Cell", margin: float) -> PairedTest | None:
+    def as_good_as(self, other: "Cell", margin: float | Sequence[float]) -> PairedTest | None:
         """Whether it is equivalent to another within a margin, over the seeds that both have."""
         return equivalence_test(*self._common(other), margin, test_to_train=self.test_to_train)
 
@@ -79,6 +89,8 @@ def complete(cells: Sequence[Cell]) -> list[Cell]:
 def cells(descriptions: Sequence[Runnable], output: Path, metric: str | None = None) -> list[Cell]:
     """In the order of the descriptions, leaving out what has no finished run.
 
+    Runs that were made with other settings than described, or on other data than their kin, are an error.
+
     Args:
         descriptions: of the runs.
         output: the folder of results.
@@ -89,8 +101,17 @@ def cells(descriptions: Sequence[Runnable], output: Path, metric: str | None = N
         groups.setdefault((each.data, each.label, len(each.hidden)), []).append(each)
     found = []
     for members in groups.values():
-        folders = {each.seed: RunFolder(output / each.folder) for each in members}
-        reports = {seed: folder.report() for seed, folder in folders.items() if folder.done}
+        reports = {}
+        for each in members:
+            folder = RunFolder(output / each.folder)
+            if folder.done:
+                folder.refuse_other(each.config())
+                reports[each.seed] = folder.report()
+        if len({report["data"].get("sha256") for report in reports.values()}) > 1:
+            raise ValueError(
+                f"runs in {output / members[0].folder.parent} were made on data that differ: delete the "
+                "older ones, and run them again"
+            )
         if reports:
             found.append(_cell(members, reports, metric))
     return found

@@ -28,7 +28,7 @@ def train(
     splits = description.load()
     model = description.build(splits)
     features = torch.from_numpy(splits.test.features)
-    resumed = processes.broadcast(folder.load_checkpoint() if processes.global_rank == 0 else None)
+    resumed = processes.broadcast(checkpoint_of(folder, splits) if processes.global_rank == 0 else None)
     film = Film(description.seed == 0)
     if resumed is None:
         film.take(model, features, "start")
@@ -37,7 +37,7 @@ def train(
 
     def save(state: State) -> None:
         film.after_epoch(len(state["log"]), model, features.to(processes.device))
-        folder.save_checkpoint(state | {"film": film.state()})
+        folder.save_checkpoint(state | {"film": film.state(), "sha256": splits.digest})
 
     with listening(progress, folder.path, tensorboard=tensorboard) as told:
         trained = fit(
@@ -67,6 +67,14 @@ def train(
         "provenance": provenance(),
     }
     folder.finish(report, model.state_dict(), film.shapes)
+
+
+def checkpoint_of(folder: RunFolder, splits: Splits) -> dict[str, Any] | None:
+    """What the folder was left with, if anything; an error if the data have changed since."""
+    found = folder.load_checkpoint()
+    if found is not None and found.pop("sha256", splits.digest) != splits.digest:
+        raise ValueError(f"{folder.path} holds a run that began on other data: delete it, and run it again")
+    return found
 
 
 def about(splits: Splits) -> dict[str, Any]:

@@ -29,9 +29,9 @@ def descriptions(
     """One an activation, depth and seed; the paper's depths if none are given."""
     data, settings = chosen(PROFILES, profile)
     found = []
-    for name in activations:
+    for name in dict.fromkeys(activations):
         deep = facts_of(name).family in DEEP
-        for depth in layers or ((5,) if deep else (1, 2)):
+        for depth in dict.fromkeys(layers) or ((5,) if deep else (1, 2)):
             one = Description(
                 "susy",
                 profile,

@@ -19,7 +19,7 @@ from kafnets.data.splits import Splits
 from kafnets.experiments import supervised, trees
 from kafnets.experiments.description import Description
 from kafnets.provenance import provenance
-from kafnets.registry import find, names
+from kafnets.registry import find, own_names
 from kafnets.train.loop import Progress, fit
 from kafnets.train.metrics import MAIN
 from kafnets.train.processes import OneProcess, Processes
@@ -100,12 +100,13 @@ class Tuned:
         splits = data.load(self.data, self.seed)
         main = MAIN[splits.task]
         tuned, values = self.grid
-        tried: list[dict[str, Any]] = (folder.load_checkpoint() or {"tried": []})["tried"]
+        left = supervised.checkpoint_of(folder, splits) or {"tried": []}
+        tried: list[dict[str, Any]] = left["tried"]
         for value in values[len(tried) :]:
             began = time.perf_counter()
             tried.append({tuned: value} | self._attempt(value, splits, progress))
             tried[-1]["seconds"] = time.perf_counter() - began
-            folder.save_checkpoint({"tried": tried})
+            folder.save_checkpoint({"tried": tried, "sha256": splits.digest})
         finished = [one for one in tried if "test" in one and math.isfinite(one["validation"][main])]
         if not finished:
             raise FloatingPointError(f"{self.label} diverged with every {tuned}")
@@ -181,11 +182,11 @@ def descriptions(
     for label in labels:
         if label not in (*OTHERS, UNCHANGED):
             find(label)
-    everything = (UNCHANGED, *names(), *OTHERS)
+    everything = (UNCHANGED, *own_names(), *OTHERS)
     return [
         Tuned(name, label, seed, _hidden(label), epochs)
         for name in sets
-        for label in labels or (ON_SENSORLESS if name == "sensorless" else everything)
+        for label in dict.fromkeys(labels) or (ON_SENSORLESS if name == "sensorless" else everything)
         for seed in range(seeds)
     ]
 

@@ -50,6 +50,6 @@ def write_all(results: Path, folder: Path) -> Iterator[tuple[str, str]]:
         except Missing as why:
             yield name, str(why)
             continue
-        (folder / f"{name}.md").write_text(table.markdown())
-        (folder / f"{name}.tex").write_text(table.latex())
+        (folder / f"{name}.md").write_text(table.markdown(), encoding="utf-8")
+        (folder / f"{name}.tex").write_text(table.latex(), encoding="utf-8")
         yield name, "written"

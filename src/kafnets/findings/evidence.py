@@ -9,10 +9,8 @@ from typing import Any
 from kafnets.experiments import rl, wider
 from kafnets.experiments.papers import EXPERIMENTS
 from kafnets.experiments.runner import Runnable
-from kafnets.experiments.summary import Cell, cells
-
-MOST_SEEDS = 20
-"""More than anybody has run."""
+from kafnets.experiments.summary import MOST_SEEDS, Cell, cells
+from kafnets.train.runs import RunFolder
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,19 @@ class Evidence:
 
     def reports(self, folder: Path) -> list[dict[str, Any]]:
         """Of all finished runs below a folder of results."""
-        return [
-            json.loads((done.parent / "report.json").read_text())
-            for done in sorted((self.results / folder).glob("**/DONE"))
-        ]
+        return [run.report() for run in self._runs(folder) if run.done]
+
+    def damaged(self) -> list[Path]:
+        """Folders of runs that were finished and have been changed since."""
+        return [run.path for run in self._runs(Path()) if run.damaged]
+
+    def _runs(self, folder: Path) -> list[RunFolder]:
+        return [RunFolder(done.parent) for done in sorted((self.results / folder).glob("**/DONE"))]
 
     def benchmark(self, name: str) -> dict[str, Any] | None:
         """What has been measured, by the name of its file; None if it has not."""
         path = self.root / "benchmarks/results" / f"{name}.json"
-        return json.loads(path.read_text()) if path.exists() else None
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def _found(self, wanted: Sequence[Runnable], metric: str | None = None) -> list[Cell]:
         return cells(wanted, self.results, metric)

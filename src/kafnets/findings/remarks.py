@@ -1,16 +1,21 @@
 """What the tables of an experiment show beyond the claims, in sentences: above all where KAFs do not win."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from kafnets.experiments import cifar10, susy
 from kafnets.experiments.summary import Cell
 from kafnets.findings.evidence import Evidence
-from kafnets.registry import facts_of, names
+from kafnets.registry import facts_of, own_names
+
+THE_RECIPE = "the recipe"
+"""What :file:`scripts/search_recipe.py` calls it with nothing changed."""
 
 
 def sensorless(evidence: Evidence) -> str:
     """Whether the paper's baselines are the best of their kind, and how good frozen KAFs are."""
-    plottable = [name for name in names() if facts_of(name).plottable]
+    plottable = [name for name in own_names() if facts_of(name).plottable]
     told = []
     for family, in_the_paper in (("fixed", "tanh"), ("parametric", "prelu")):
         members = [name for name in plottable if facts_of(name).family == family]
@@ -28,7 +33,7 @@ def sensorless(evidence: Evidence) -> str:
             f"{_listed(below)}; the paper finds them “vastly inferior (in some cases even worse than the "
             "baseline)”."
         )
-    others = ", ".join(name for name in names() if name not in plottable)
+    others = ", ".join(name for name in own_names() if name not in plottable)
     told.append(f"Left out are those whose neurons are not functions of one or two numbers: {others}.")
     return " ".join(told)
 
@@ -72,6 +77,27 @@ def on_cifar10(evidence: Evidence) -> str:
         f"In {ended} of {len(epochs)} runs the best epoch is the last one allowed: more might have helped."
     )
     return " ".join(told)
+
+
+def on_variants(evidence: Evidence) -> str:
+    """Which change of the recipe validation likes on most data sets."""
+    found: dict[str, dict[str, Any]] = (evidence.benchmark("recipe") or {"variants": {}})["variants"]
+    base = found.get(THE_RECIPE, {})
+    better = {
+        label: [
+            name
+            for name, scores in own.items()
+            if name in base and (scores["validation"] or -math.inf) > (base[name]["validation"] or -math.inf)
+        ]
+        for label, own in found.items()
+        if label != THE_RECIPE
+    }
+    if not better:
+        return ""
+    most = max(len(names) for names in better.values())
+    best = _listed([f"“{label}”" for label, names in better.items() if len(names) == most])
+    told = f"Of {len(better)} changes, better than the recipe on most data sets is {best}"
+    return f"{told}: on {most} of {len(base)}."
 
 
 def _best(found: Sequence[Cell]) -> Cell | None:

@@ -12,7 +12,7 @@ from kafnets.figures.tables import Table
 from kafnets.findings.again import CELLS, repetition
 from kafnets.findings.claims import Verdict
 from kafnets.findings.evidence import Evidence
-from kafnets.registry import facts_of, names
+from kafnets.registry import facts_of, own_names
 
 SIZES = (5, 10, 20, 40, 80)
 NOTHING = "-"
@@ -83,7 +83,7 @@ def sensorless_paper(evidence: Evidence) -> Table:
 def sensorless_all(evidence: Evidence) -> Table:
     """Every activation that can be plotted, and the controls."""
     controls = [label for label in sensorless.CONTROLS if "D=" not in label]
-    labels = [*(name for name in names() if facts_of(name).plottable), *controls]
+    labels = [*(name for name in own_names() if facts_of(name).plottable), *controls]
     rows = []
     for label in labels:
         own = [evidence.cell("sensorless", "paper", label, layers) for layers in (1, 2, 3)]
@@ -108,7 +108,7 @@ def dictionary_sizes(evidence: Evidence) -> Table:
 
 def susy(evidence: Evidence) -> Table:
     """Table 2."""
-    return paper_tables.susy(evidence.results)
+    return paper_tables.susy(evidence.results, ["sample"])
 
 
 def modules(evidence: Evidence, profile: str) -> Table:
@@ -145,7 +145,7 @@ def policies(evidence: Evidence) -> Table:
 
 def finished_sets(evidence: Evidence) -> dict[str, dict[str, Cell]]:
     """The data sets beyond the paper's on which everything is finished, with all seeds."""
-    wanted = {*names(), *wider.OTHERS}
+    wanted = {*own_names(), *wider.OTHERS}
     finished = {}
     for name in wider.SETS:
         found = evidence.tuned(name)
@@ -234,9 +234,10 @@ def run_again(evidence: Evidence) -> Table:
     """Cells that were run a second time, from scratch."""
     rows = []
     for name, found in (evidence.benchmark("again") or {}).items():
-        (stored, *_) = cells(CELLS[name](), evidence.results) or [None]
         scores = {int(seed): value for seed, value in found["scores"].items()}
-        if stored is None or (compared := repetition(stored, scores)) is None:
+        stored = cells(CELLS[name](), evidence.results)
+        compared = repetition(stored[0], scores) if stored else None
+        if compared is None:
             continue
         before = compared.stored
         rows.append(

@@ -83,7 +83,7 @@ def _run(path: Path) -> Run:
     folder = RunFolder(path)
     if not folder.done:
         raise ValueError("its files are not what they were when it was finished")
-    run = Run(path, json.loads((path / CONFIG).read_text()), folder.report())
+    run = Run(path, json.loads((path / CONFIG).read_text(encoding="utf-8")), folder.report())
     # Ask for all that a page needs, so that what is missing is found out here.
     _ = run.comparison, run.setting, run.config["seed"], run.report["epochs"][0]["epoch"]
     for part in ("test", "validation"):

@@ -145,14 +145,14 @@ class Predictor:
         with written_at_once(Path(folder) / WEIGHTS) as temporary:
             torch.save(self.model.state_dict(), temporary)
         with written_at_once(Path(folder) / DESCRIPTION) as temporary:
-            temporary.write_text(text + "\n")
+            temporary.write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Predictor":
         """What :meth:`save` has written. Safe with files from anybody: no code is unpickled."""
         folder = Path(folder)
         try:
-            content = json.loads((folder / DESCRIPTION).read_text())
+            content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{folder} has no {DESCRIPTION}: give a folder that was saved, such as .../best"

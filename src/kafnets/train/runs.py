@@ -39,14 +39,22 @@ class RunFolder:
 
     def begin(self, config: dict[str, Any]) -> None:
         """Write the config, or make sure that it is the one that is there."""
-        stored = self._json(CONFIG)
-        if stored is None:
+        if self._json(CONFIG) is None:
             self._write(CONFIG, _as_json(config))
-        elif stored != json.loads(_as_json(config)):
-            changed = [key for key in {*stored, *config} if stored.get(key) != config.get(key)]
+        self.refuse_other(config)
+
+    def refuse_other(self, config: dict[str, Any]) -> None:
+        """Make sure that the run that is there has this config."""
+        stored, wanted = self._json(CONFIG) or {}, json.loads(_as_json(config))
+        changed = [
+            f"{key}: {stored.get(key, 'nothing')} there, {wanted.get(key, 'nothing')} asked for"
+            for key in sorted({*stored, *wanted})
+            if stored.get(key) != wanted.get(key)
+        ]
+        if changed:
             raise ValueError(
-                f"{self.path} holds a run with other settings ({', '.join(sorted(changed))}): choose another "
-                "folder, or delete it"
+                f"{self.path} holds a run with other settings ({'; '.join(changed)}): choose another folder, "
+                "or delete it"
             )
 
     @contextmanager
@@ -65,6 +73,11 @@ class RunFolder:
             yield True
         finally:
             lock.release()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether it was finished, but its files are no longer what they were then."""
+        return (self.path / DONE).exists() and not self.done
 
     @property
     def done(self) -> bool:
@@ -136,7 +149,7 @@ class RunFolder:
 
     def _json(self, name: str) -> dict[str, Any] | None:
         try:
-            found = json.loads((self.path / name).read_text())
+            found = json.loads((self.path / name).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
         return found if isinstance(found, dict) else None

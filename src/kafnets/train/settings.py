@@ -92,6 +92,11 @@ class Settings:
         total = steps * self.rate(rows) * (0.5 if self.schedule == "cosine" else 1.0)
         return min(1.0, 1 / total) if total else 0.0
 
+    @property
+    def named(self) -> bool:
+        """Whether :meth:`describe` tells all of it: functions have a name, but may do something else."""
+        return isinstance(self.optimizer, str) and isinstance(self.schedule, str | None)
+
     def describe(self) -> dict[str, Any]:
         """For a run's config: what was asked for, by value or by name."""
         return {
