@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kafnets.experiments.published import Published
 from kafnets.experiments.runner import Runnable
-from kafnets.experiments.summary import Cell, complete
+from kafnets.experiments.summary import Cell, complete, in_layers
 from kafnets.experiments.sweep import Told, Watched
 from kafnets.registry import facts_of, options_of
 
@@ -43,7 +43,7 @@ def _called(description: Runnable) -> str:
     where = getattr(
         description,
         "environment",
-        f"{layers} layer{'s' if layers > 1 else ''}" if layers else description.data,
+        in_layers(layers) if layers else description.data,
     )
     return f"{description.label}, {where}, seed {description.seed}"
 

@@ -80,6 +80,11 @@ class Cell:
         return [self.test[seed] for seed in common], [other.test[seed] for seed in common]
 
 
+def in_layers(number: int) -> str:
+    """A depth in words."""
+    return f"{number} layer{'s' if number > 1 else ''}"
+
+
 def complete(cells: Sequence[Cell]) -> list[Cell]:
     """Those with all their seeds, or with most of them: others may have had the easier ones."""
     most = max(len(cell.test) for cell in cells)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kafnets.experiments import published
 from kafnets.experiments import susy as susy_experiment
-from kafnets.experiments.summary import MOST_SEEDS, Cell, cells
+from kafnets.experiments.summary import MOST_SEEDS, Cell, cells, in_layers
 from kafnets.figures.results import Missing
 from kafnets.registry import facts_of
 
@@ -86,7 +86,7 @@ def susy(results: Path, profiles: Sequence[str] = tuple(susy_experiment.PROFILES
         cell = found.get((label, layers))
         rows.append(
             (
-                f"{NAMES.get(label, label)}, {layers} layer{'s' if layers > 1 else ''}",
+                f"{NAMES.get(label, label)}, {in_layers(layers)}",
                 "-" if cell is None else _score(cell),
                 "-" if cell is None else str(len(cell.test)),
                 f"{paper.mean:.4f} ± {paper.deviation:.3f}",

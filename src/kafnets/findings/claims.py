@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from kafnets.experiments import cifar10, rl, susy
 from kafnets.experiments.statistics import LEVEL, PairedTest, holm
-from kafnets.experiments.summary import Cell
+from kafnets.experiments.summary import Cell, in_layers
+from kafnets.figures.tables import NAMES
 from kafnets.findings.evidence import Evidence
 from kafnets.networks import cnn
 
@@ -201,7 +202,7 @@ def _at_both_depths(evidence: Evidence, judge: Judge, ours: str, theirs: str, wh
         judge(
             _sensorless(evidence, ours, layers),
             _sensorless(evidence, theirs, layers),
-            f"{what}, {_layers(layers)}",
+            f"{what}, {in_layers(layers)}",
         )
         for layers in (1, 2)
     ]
@@ -224,7 +225,7 @@ def _susy(evidence: Evidence, label: str, layers: int) -> Cell | None:
 def _shallow_beat_deep(evidence: Evidence) -> list[Question]:
     deep, questions = _susy(evidence, "relu", 5), []
     for label, layers in (("kaf", 1), ("kaf", 2), ("kaf2d", 1), ("kaf2d", 2)):
-        ours, name = _susy(evidence, label, layers), f"{_shown(label)}, {_layers(layers)}"
+        ours, name = _susy(evidence, label, layers), f"{_shown(label)}, {in_layers(layers)}"
         questions.append(better(ours, deep, f"{name}, over ReLU, 5 layers"))
         if ours is not None and deep is not None:
             found = f"{ours.parameters:,} against {deep.parameters:,}"
@@ -316,20 +317,15 @@ def _best_on_susy(evidence: Evidence) -> list[Question]:
             for found in (evidence.cells("susy", "sample", [label]), rivals)
         )
         named = [
-            "nothing" if cell is None else f"{_shown(cell.label)} ({_layers(cell.layers)})"
+            "nothing" if cell is None else f"{_shown(cell.label)} ({in_layers(cell.layers)})"
             for cell in (ours, theirs)
         ]
         questions.append(better(ours, theirs, f"{named[0]} over {named[1]}, the best in validation"))
     return questions
 
 
-def _layers(number: int) -> str:
-    return f"{number} layer{'s' if number > 1 else ''}"
-
-
 def _shown(label: str) -> str:
-    known = {"kaf": "KAF", "kaf2d": "2D-KAF", "apl": "APL", "elu": "ELU", "selu": "SELU", "prelu": "PReLU"}
-    return known.get(label, label)
+    return NAMES.get(label, label)
 
 
 OURS = ("kaf", "kaf2d")

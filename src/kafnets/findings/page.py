@@ -299,7 +299,7 @@ def _again(evidence: Evidence) -> list[str]:
     table = tables.run_again(evidence)
     if not table.rows:
         return []
-    told = "One cell of each experiment, run from scratch a second time with the same seeds and later code:"
+    told = "One cell of each experiment, run from scratch a second time with the same seeds, on the same kind of processor and with later code:"
     return ["## Run again", f"{told} `python scripts/run_again.py`.", table.body()]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafnets.experiments import cifar10, susy
-from kafnets.experiments.summary import Cell
+from kafnets.experiments.summary import Cell, in_layers
 from kafnets.findings.evidence import Evidence
 from kafnets.registry import facts_of, own_names
 
@@ -43,8 +43,7 @@ def on_susy(evidence: Evidence) -> str:
     best = _best(evidence.cells("susy", "sample", susy.ACTIVATIONS))
     if best is None:
         return ""
-    layers = f"{best.layers} layer{'s' if best.layers > 1 else ''}"
-    told = [f"The best of these rows is {_with_score(best)}, with {layers}."]
+    told = [f"The best of these rows is {_with_score(best)}, with {in_layers(best.layers)}."]
     worse = []
     for label in ("kaf", "kaf2d"):
         one, two = (evidence.cell("susy", "sample", label, layers) for layers in (1, 2))

@@ -6,7 +6,7 @@ from typing import Any
 
 from kafnets.experiments import cifar10, published, rl, sensorless, wider
 from kafnets.experiments.ranking import Ranking, rank
-from kafnets.experiments.summary import Cell, cells
+from kafnets.experiments.summary import Cell, cells, in_layers
 from kafnets.figures import tables as paper_tables
 from kafnets.figures.tables import Table
 from kafnets.findings.again import CELLS, repetition
@@ -243,7 +243,7 @@ def run_again(evidence: Evidence) -> Table:
         rows.append(
             (
                 name,
-                f"{before.data}, {before.label}, {before.layers} layers",
+                f"{before.data}, {before.label}, {in_layers(before.layers)}",
                 score(before),
                 score(compared.again),
                 seeds(before),
