@@ -119,7 +119,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be a \.csv"):
         tables.load(saved(frame, tmp_path, "table.xls"), "label")
     (tmp_path / "odd.csv").write_bytes(b"a,label\n1,\xff\xfe\n")
-    with pytest.raises(ValueError, match="cannot be read as csv"):
+    with pytest.raises(ValueError, match=r"is not UTF-8 .* save it as that"):
         tables.load(tmp_path / "odd.csv", "label")
 
 
@@ -213,5 +213,58 @@ def test_targets_that_are_no_targets(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'a' cannot be the target and be dropped"):
         tables.load(tmp_path / "t.csv", "a", drop=["a"])
     frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
-    with pytest.raises(ValueError, match="columns seem to be separated by ';': save it with commas"):
+    with pytest.raises(ValueError, match="columns seem to be separated by ';', save it with commas"):
         tables.load(tmp_path / "semicolons.csv", "a")
+
+
+@pytest.mark.parametrize("task", [None, "classification"])
+def test_whole_numbers_are_classes_by_their_size(tmp_path: Path, task: Any) -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 120), "k": np.arange(120) % 12})
+    assert tables.load(saved(frame, tmp_path), "k", task=task).classes == tuple(map(str, range(12)))
+    frame.loc[3, "k"] = np.nan
+    assert tables.load(saved(frame, tmp_path), "k", task=task).classes == tuple(map(str, range(12)))
+
+
+def test_long_codes_stay_apart(tmp_path: Path) -> None:
+    codes = ["1000001", "1000002", "12345678901234567890", "12345678901234567891", "1_0", "10", "A17"]
+    frame = pd.DataFrame({"code": codes * 20, "a": np.linspace(0, 1, 140), "y": [0, 1] * 70})
+    found = predictor_of(saved(frame, tmp_path), frame)
+    assert found.columns[0].categories == tuple(sorted(codes))
+    same = found.apply(pd.DataFrame({"code": ["10", "10.0", 10, 10.0], "a": 0.0}), "new")
+    assert (same == same[0]).all()
+    assert same[0, :-1].sum() == 1
+
+
+def test_a_stored_index_is_left_out_and_other_counters_are_told(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 60), "y": [0] * 30 + [1] * 30})
+    frame.to_csv(tmp_path / "index.csv")
+    found = tables.load(tmp_path / "index.csv", "y")
+    assert found.inputs == 1
+    assert "counts the rows, was left out" in found.notes[0]
+    frame.insert(0, "id", range(1, 61))
+    found = tables.load(saved(frame, tmp_path), "y")
+    assert found.inputs == 2
+    assert found.notes == ("the column 'id' counts the rows: if it says nothing about them, drop it",)
+    frame["id"] = frame["id"] * 2
+    assert tables.load(saved(frame, tmp_path), "y").notes == ()
+
+
+def test_all_refused_columns_are_told_at_once(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 200), "y": [0, 1] * 100})
+    frame["name"] = [f"n{number}" for number in range(200)]
+    frame["empty"] = np.nan
+    frame["price"] = [f"{number},5" for number in range(200)]
+    with pytest.raises(
+        ValueError, match=r"'name' has .* 'empty' holds nothing .* To drop: name, empty, price"
+    ) as told:
+        tables.load(saved(frame, tmp_path), "y")
+    assert "commas in place of decimal points, as in 0,5" in str(told.value)
+
+
+def test_columns_that_new_rows_lack_are_hinted_at(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": np.linspace(0, 1, 60), "b": 1.0, "y": [0, 1] * 30})
+    found = predictor_of(saved(frame, tmp_path), frame)
+    with pytest.raises(ValueError, match=r"new\.csv has no column 'age': did you mean 'Age'\?"):
+        found.apply(frame.rename(columns={"age": "Age"}), "new.csv")
+    with pytest.raises(ValueError, match="separated by ';'"):
+        found.apply(pd.DataFrame({"age;b": [1]}), "new.csv")

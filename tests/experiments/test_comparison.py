@@ -19,6 +19,7 @@ import kafnets
 from kafnets import registry
 from kafnets.cli import app
 from kafnets.cli.listing import verdict
+from kafnets.data import tables
 from kafnets.experiments import comparison
 from kafnets.experiments.summary import Cell
 from kafnets.train import Predictor
@@ -136,6 +137,28 @@ def test_regression_and_parquet(table: Path, tmp_path: Path) -> None:
     predicted = Predictor.load(folder / "best").predict(table)
     assert predicted.shape == (300,)
     assert 80 < predicted.mean() < 120  # in the units of the table
+    assert Predictor.load(folder / "best").predict(frame.head(0)).shape == (0,)
+
+
+def test_what_goes_wrong_with_a_later_seed_is_told_before_the_first(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 40), "y": [0, 1] * 20})
+    frame["rare"] = np.nan
+    path = tmp_path / "rare.csv"
+    for row in range(40):
+        frame["rare"] = np.where(np.arange(40) == row, 1.0, np.nan)
+        frame.to_csv(path, index=False)
+        try:
+            tables.load(path, "y", 0)
+        except ValueError:
+            continue
+        try:
+            tables.load(path, "y", 2)
+        except ValueError:
+            break
+    result = run(path, "--target", "y", *quick(tmp_path / "runs"), "--seeds", "3")
+    assert result.exit_code == 2
+    assert "'rare' holds nothing but gaps in the training part" in " ".join(result.output.split())
+    assert not (tmp_path / "runs").exists()
 
 
 def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:

@@ -143,3 +143,12 @@ def test_a_part_with_one_class_is_judged_by_its_loss() -> None:
     one = data.Part(splits.validation.features[rows], splits.validation.target[rows])
     trained = fit(network(splits), replace(splits, validation=one), Settings(epochs=30))
     assert trained.best_epoch > 0
+
+
+def test_networks_of_another_width_are_refused() -> None:
+    splits = data.load("breast_cancer")
+    wide = nn.Linear(splits.inputs, 2)
+    with pytest.raises(
+        ValueError, match=r"must give the shape \(rows, 1\) for this binary task, got \(100, 2\)"
+    ):
+        fit(wide, splits, Settings(epochs=1))

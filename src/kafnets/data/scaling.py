@@ -1,5 +1,6 @@
 """Preparation of features as in the paper: gaps to the median, then linearly to [-1, 1]."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ class Scaling:
 
     def apply(self, features: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scaled, without gaps. A column that was constant becomes 0; new extremes go beyond -1 and 1."""
-        flat = features.reshape(len(features), -1)
+        flat = features.reshape(len(features), math.prod(features.shape[1:]))
         scaled = np.empty(flat.shape, dtype=np.float32)
         for number, (low, high, median) in enumerate(zip(self.low, self.high, self.median, strict=True)):
             column = flat[:, number].astype(np.float64)

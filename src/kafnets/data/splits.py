@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,20 @@ class Part:
     features: NDArray[np.float32]
     target: NDArray[np.int64] | NDArray[np.float32]
 
+    def __post_init__(self) -> None:
+        features, target = np.asarray(self.features), np.asarray(self.target)
+        if target.ndim != 1:
+            raise ValueError(f"target must have one number a row, the shape (rows,), got {target.shape}")
+        if len(features) != len(target):
+            raise ValueError(f"features have {len(features)} rows, but target has {len(target)}")
+        for name, values in (("features", features), ("target", target)):
+            if values.dtype.kind not in "fiub":
+                raise TypeError(f"{name} must be numbers, got {values.dtype}")
+        kind = np.float32 if target.dtype.kind == "f" else np.int64
+        # As they are, if they are so already.
+        object.__setattr__(self, "features", features.astype(np.float32, copy=False))
+        object.__setattr__(self, "target", target.astype(kind, copy=False))
+
     def __len__(self) -> int:
         return len(self.target)
 
@@ -34,7 +48,8 @@ class Splits:
         train: what weights are learned from, and all of the preparation.
         validation: what decides when to stop.
         test: what the result is measured on.
-        classes: names of the classes; none for regression.
+        classes: names of the classes, by their number in the targets; their numbers if not given. None for
+            regression.
         target_scale: for regression, mean and deviation of the training part: the target is (value - mean) /
             deviation.
         digest: SHA-256 of the data as they were before they were split and prepared.
@@ -54,6 +69,32 @@ class Splits:
     notes: tuple[str, ...] = ()
     scaling: Scaling | None = None
     encoding: Encoding | None = None
+
+    def __post_init__(self) -> None:
+        if self.task not in (tasks := get_args(Task)):
+            raise ValueError(f"task must be {', '.join(tasks[:-1])} or {tasks[-1]}, got {self.task!r}")
+        if self.task != "regression":
+            self._check_classes()
+
+    def _check_classes(self) -> None:
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        for name, part in parts.items():
+            if part.target.dtype != np.int64:
+                raise TypeError(
+                    f"target of {name} must be class numbers, whole ones from 0, got {part.target.dtype}"
+                )
+        most = max((int(part.target.max()) for part in parts.values() if len(part)), default=-1)
+        count = len(self.classes) or (2 if self.task == "binary" else most + 1)
+        if self.task == "binary" and count != 2:
+            raise ValueError(f"classes must be two for task='binary', got {count}")
+        for name, part in parts.items():
+            if len(part) and not (part.target.min() >= 0 and part.target.max() < count):
+                raise ValueError(
+                    f"target of {name} must be class numbers from 0 to {count - 1}, got {part.target.min()} "
+                    f"to {part.target.max()}"
+                )
+        if not self.classes:
+            object.__setattr__(self, "classes", tuple(map(str, range(count))))
 
     @property
     def inputs(self) -> int:

@@ -1,6 +1,5 @@
 """A user's own table, CSV or Parquet: mixed columns, gaps, and mistakes that are named."""
 
-import difflib
 import gzip
 import zipfile
 import zlib
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.data.encoding import Encoding, are_numbers, numbers_of
+from kafnets.data.encoding import Encoding, are_numbers, hint_for, numbers_of
 from kafnets.data.splits import (
     Splits,
     classification_splits,
@@ -79,7 +78,7 @@ def divided(
         origin: where it is from, for errors; its name if None.
     """
     origin = origin or called
-    notes = []
+    frame, notes = _without_row_numbers(frame, target)
     if gaps := int(frame[target].isna().sum()):
         frame = frame[frame[target].notna()].reset_index(drop=True)
         notes.append(f"{gaps} rows without a value of {target} were left out")
@@ -89,7 +88,7 @@ def divided(
     from pandas.api import types
 
     values, generator = frame[target], np.random.default_rng(seed)
-    if not task and are_numbers(values, origin) and not types.is_bool_dtype(values):
+    if not task and _are_numbers(values, origin) and not types.is_bool_dtype(values):
         values = values.astype("float64")
     chosen = task or _likely_task(values)
     if chosen == "regression":
@@ -103,28 +102,76 @@ def divided(
         return regression_splits(
             called, features, numbers, rows, digest=digest, notes=tuple(notes), encoding=encoding
         )
-    classes, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
+    classes, labels = _classes(values)
     if len(classes) < 2:
         raise ValueError(
-            f"{origin}: all rows have {target} = {str(classes[0])!r}: there must be two classes or more"
+            f"{origin}: all rows have {target} = {classes[0]!r}: there must be two classes or more"
         )
     if not task and len(classes) > max(MOST_CLASSES, len(labels) // ROWS_A_CLASS):
         raise ValueError(
             f"{origin}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
             "classes: give another target, or say that it is classification all the same"
         )
-    rows = stratified_rows(labels.astype(np.int64), SHARES, generator)
+    rows = stratified_rows(labels, SHARES, generator)
     features, encoding = _features(frame.drop(columns=target), rows[0], origin)
     return classification_splits(
         called,
         features,
-        labels.astype(np.int64),
+        labels,
         rows,
-        tuple(str(each) for each in classes),
+        classes,
         digest=digest,
         notes=tuple(notes),
         encoding=encoding,
     )
+
+
+def _are_numbers(values: Any, origin: str) -> bool:
+    try:
+        return are_numbers(values)
+    except ValueError as error:
+        raise ValueError(f"{origin}: {error}") from None
+
+
+def _classes(values: Any) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Names of the classes in order, and each row's. Whole numbers are told as such, and go by size."""
+    from pandas.api import types
+
+    if types.is_numeric_dtype(values) and not types.is_bool_dtype(values):
+        found, labels = np.unique(values.to_numpy(dtype=np.float64), return_inverse=True)
+        names = tuple(str(int(each)) if float(each).is_integer() else str(float(each)) for each in found)
+    else:
+        found, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
+        names = tuple(map(str, found))
+    return names, labels.astype(np.int64)
+
+
+NAMELESS = "Unnamed: 0"
+"""What pandas calls a column without a name, such as the index that ``DataFrame.to_csv`` writes."""
+
+
+def _without_row_numbers(frame: Any, target: str) -> tuple[Any, list[str]]:
+    """The table without an index that was stored with it. Other columns that count the rows are told of.
+
+    In tables that are sorted, the number of a row may tell its class.
+    """
+    notes = []
+    for name in [name for name in frame.columns if name != target and _counts_rows(frame[name])]:
+        if name == NAMELESS:
+            frame = frame.drop(columns=name)
+            notes.append("the first column, which has no name and counts the rows, was left out")
+        else:
+            notes.append(f"the column {name!r} counts the rows: if it says nothing about them, drop it")
+    return frame, notes
+
+
+def _counts_rows(values: Any) -> bool:
+    from pandas.api import types
+
+    if not types.is_integer_dtype(values) or len(values) < 2 or values.isna().any():
+        return False
+    numbers = values.to_numpy()
+    return numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
 
 
 def read_frame(path: Path) -> Any:
@@ -143,7 +190,9 @@ def read_frame(path: Path) -> Any:
         raise ValueError(f"{path} is empty") from None
     except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is cut short or damaged ({error})") from error
-    except (pd.errors.ParserError, UnicodeDecodeError, ValueError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 ({error}): save it as that") from error
+    except (pd.errors.ParserError, ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read as {kind.lstrip('.')}: {str(error).strip()}") from error
     raise ValueError(f"{path} must be a .csv, .csv.gz or .parquet file")
 
@@ -151,14 +200,9 @@ def read_frame(path: Path) -> Any:
 def _check_columns(frame: Any, target: str, drop: Sequence[str], path: Path) -> None:
     if target in drop:
         raise ValueError(f"{target!r} cannot be the target and be dropped")
-    if len(frame.columns) == 1 and (near := [mark for mark in ";\t|" if mark in str(frame.columns[0])]):
-        raise ValueError(f"{path}: columns seem to be separated by {near[0]!r}: save it with commas")
     for name in (target, *drop):
         if name not in frame.columns:
-            known = [str(column) for column in frame.columns]
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known[:20])}"
-            raise ValueError(f"{path} has no column {name!r}: {hint}")
+            raise ValueError(f"{path} has no column {name!r}: {hint_for(name, frame)}")
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows")
     if len(frame.columns) - len(set(drop)) < 2:

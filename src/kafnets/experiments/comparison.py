@@ -83,6 +83,9 @@ def descriptions(
 def check(descriptions: Sequence[Description]) -> Splits:
     """Read the data and build each network once, so that mistakes are told before anything is trained."""
     splits = descriptions[0].load()
+    if descriptions[0].table:  # what one division has in its training part, another may not have
+        for each in {each.seed: each for each in descriptions if each.seed != descriptions[0].seed}.values():
+            each.load()
     if splits.scaling is None:
         raise ValueError(f"{splits.name} holds images: compare takes tables of features")
     for each in descriptions:

@@ -175,7 +175,13 @@ class _Run:
         for x, y in zip(features[order].split(size), target[order].split(size), strict=True):
             x, y, weight = self._own_share(x, y)
             self.stepper.zero_grad()
-            loss = metrics.loss(task, self.stepped(x), y)
+            outputs = self.stepped(x)
+            if outputs.shape != (len(y), self.splits.outputs):
+                raise ValueError(
+                    f"model must give the shape (rows, {self.splits.outputs}) for this {task} task, got "
+                    f"{tuple(outputs.shape)} for {len(y)} rows"
+                )
+            loss = metrics.loss(task, outputs, y)
             self.fabric.backward(loss if weight == 1 else loss * weight)
             self.stepper.step()
             losses.append(loss.detach())

@@ -121,7 +121,8 @@ class Predictor:
                     f"columns {', '.join(column.name for column in self.encoding.columns)} are looked up by "
                     "name"
                 )
-            return self.encoding.apply(frame.rename(columns=str), "the table")
+            called = str(rows) if isinstance(rows, str | Path) else "the table"
+            return self.encoding.apply(frame.rename(columns=str), called)
         array = np.asarray(rows, dtype=np.float64)
         wanted = len(self.scaling.low)
         if array.ndim != 2 or array.shape[1] != wanted:
