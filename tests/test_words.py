@@ -5,9 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 import kafnets
+from kafnets.sklearn import KafnetClassifier
 from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE
 from kafnets.words import describe, describe_stored
 
@@ -111,9 +112,14 @@ def test_channels_are_where_the_module_says() -> None:
     assert len(describe(convolutional, torch.randn(10, 4, 7))) == 3
 
 
-def test_nothing_to_describe() -> None:
-    class Own(nn.Module):
-        def forward(self, x: Tensor) -> Tensor:
-            return x.sin()
-
-    assert describe(nn.Sequential(nn.Linear(2, 3), Own()), torch.zeros(5, 2)) == []
+def test_what_cannot_be_described_says_why() -> None:
+    model = kafnets.mlp(3, (4,), 2, "kaf")
+    for data in (torch.full((5, 3), torch.nan), torch.zeros(0, 3)):
+        with pytest.raises(ValueError, match="data must have rows, of finite numbers"):
+            kafnets.describe(model, data)
+    with pytest.raises(ValueError, match="model has no activation that can be looked at"):
+        kafnets.describe(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()), torch.zeros(5, 3))
+    with pytest.raises(ValueError, match="Maxout cannot be drawn"):
+        kafnets.describe(kafnets.mlp(3, (4,), 2, "maxout"), torch.zeros(5, 3))
+    with pytest.raises(TypeError, match="model must be a torch module, got KafnetClassifier"):
+        kafnets.describe(KafnetClassifier(), torch.zeros(5, 3))

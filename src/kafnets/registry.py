@@ -91,7 +91,12 @@ def register(name: str) -> Callable[[F], F]:
 
 def names(family: str | None = None) -> list[str]:
     """All names, or those of one family, in the order of registration."""
-    return [name for name in _registered if family in (None, facts_of(name).family)]
+    families = {name: facts_of(name).family for name in _registered}
+    if family is not None and family not in families.values():
+        raise ValueError(
+            f"family must be one of {', '.join(dict.fromkeys(families.values()))}, got {family!r}"
+        )
+    return [name for name, own in families.items() if family in (None, own)]
 
 
 def own_names() -> list[str]:
@@ -104,7 +109,9 @@ def find(name: str) -> Factory:
     if name not in _registered:
         near = difflib.get_close_matches(name, _registered, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise ValueError(f"no activation is called {name!r}: {hint}kafnets.names() gives all names")
+        raise ValueError(
+            f"no activation is called {name!r}: {hint}kafnets.names(), or `kafnets list`, gives all names"
+        )
     return _registered[name]
 
 

@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE, record
+from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE, as_fed, check_plottable, record
 
 Kind = Literal["dead", "constant", "saturating", "bump", "monotone", "complex", "plane", "surface"]
 Array = NDArray[np.float64]
@@ -113,9 +112,8 @@ def describe(model: nn.Module, data: Any, *, neurons: int | None = None) -> Shap
         data: what the network is fed: a tensor or an array.
         neurons: the first so many of each layer; None for all.
     """
-    features = torch.as_tensor(np.asarray(data) if not isinstance(data, Tensor) else data)
-    like = next(model.parameters(), torch.zeros(()))
-    stored = record(model, features.to(like.device, like.dtype), "end", neurons or 10**6)
+    check_plottable("model", model)
+    stored = record(model, as_fed(model, data), "end", neurons or 10**6)
     boundaries = {
         name: float(dictionary.abs().max())
         for name, module in model.named_modules()

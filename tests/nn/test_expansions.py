@@ -106,7 +106,7 @@ def test_pairs_are_neighbours_and_rows_weigh_the_first_value() -> None:
         (lambda: KAF2D(5), "num_features must be even.*got 5"),
         (lambda: KAF(0), "num_features must be a whole number from 1, got 0"),
         (lambda: KAF(cast(Any, 2.0)), "num_features must be a whole number from 1, got 2.0"),
-        (lambda: KAF(2, dictionary_size=1), "dictionary_size must be 2 or more.*got 1"),
+        (lambda: KAF(2, dictionary_size=1), "dictionary_size must be a whole number from 2, got 1"),
         (lambda: KAF(2, boundary=0.0), "boundary must be a positive finite number, got 0.0"),
         (lambda: KAF(2, dictionary=[0.0, 1.0, 3.0]), "not equispaced.*Gaussian\\(gamma=1.0\\)"),
         (lambda: KAF(2, dictionary=[0.0, 1.0, 1.0]), "strictly increasing"),

@@ -38,8 +38,16 @@ def test_every_activation_that_can_be_plotted_is(name: str, tmp_path: Path) -> N
 def test_what_cannot_be_plotted_says_why() -> None:
     with pytest.raises(ValueError, match="Maxout cannot be drawn: its neurons are functions of all inputs"):
         plot.shapes(network("maxout"))
-    with pytest.raises(ValueError, match="model has no activation of this package"):
+    with pytest.raises(ValueError, match=r"model has no activation that can be looked at.*plottable=True"):
         plot.shapes(torch.nn.Linear(2, 2))
+    with pytest.raises(ValueError, match="start must be a network of the same layers as model"):
+        plot.shapes(network("kaf"), start=kafnets.mlp(3, (8,), 2, "kaf"))
+    with pytest.raises(TypeError, match="start must be a torch module, got OrderedDict"):
+        plot.shapes(network("kaf"), start=network("kaf").state_dict())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"stored must be arrays by name, numpy\.load"):
+        plot.stored_shapes("shapes.npz")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a list of runs for each label, got one run for 'kaf'"):
+        plot.training_curves({"kaf": [{"epoch": 1, "loss": 0.5}]})  # type: ignore[list-item]
 
 
 def test_curves_are_the_papers_colours() -> None:

@@ -14,8 +14,8 @@ from kafnets.cli import app
 from kafnets.experiments import rl
 from kafnets.experiments.runner import execute
 from kafnets.figures import results
-from kafnets.rl.agent import PUBLISHED
-from kafnets.rl.environments import ENVIRONMENTS
+from kafnets.rl import published
+from kafnets.rl.published import ENVIRONMENTS
 from kafnets.train.runs import SHAPES, RunFolder
 
 STEPS = 5000
@@ -54,7 +54,7 @@ def test_report(finished: Path) -> None:
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_goes_on_to_the_last_bit(environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PUBLISHED, "n_steps", 320)
+    monkeypatch.setitem(published.PPO, "n_steps", 320)
     monkeypatch.setattr(rl, "EPISODES", 1)
     description = rl.PolicyDescription("kaf", environment, "kaf", seed=3, steps=4 * 320, hidden=(8,))
     execute(description, tmp_path / "whole")

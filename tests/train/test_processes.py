@@ -14,7 +14,7 @@ import torch
 import kafnets
 from kafnets import data
 from kafnets.train import Settings, fit
-from kafnets.train.processes import OneProcess, processes_for
+from kafnets.train.processes import OneProcess, device_of, processes_for
 
 SETTINGS = Settings(epochs=4, patience=4, batch_size=33)
 """Such batches do not divide evenly between two processes, and the last one of digits has 3 rows."""
@@ -186,3 +186,12 @@ def test_the_command_under_torchrun(tmp_path: Path) -> None:
     )
     assert refused.returncode != 0
     assert "leave out --jobs" in refused.stderr
+
+
+def test_devices_that_are_none() -> None:
+    for wrong in ("gpu", 7.5):
+        with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'auto'"):
+            Settings(device=wrong)  # type: ignore[arg-type]
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="device='cuda' needs a GPU that torch sees"):
+            device_of(Settings(device="cuda"))

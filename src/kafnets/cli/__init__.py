@@ -1,6 +1,7 @@
 """The command line: ``kafnets --help``."""
 
 import sys
+from typing import Annotated
 
 try:
     import typer
@@ -27,8 +28,20 @@ app.command("list")(list_activations)
 app.command()(bench)
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        import kafnets
+
+        typer.echo(f"kafnets {kafnets.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _commands() -> None:
+def _commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Which one this is.")
+    ] = False,
+) -> None:
     """What other packages have registered is there before any command runs."""
     from kafnets.registry import load_plugins
 

@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from kafnets.cli.listing import activation_table
-from kafnets.cli.refusals import refuse
+from kafnets.cli.refusals import refusing
 
 
 def list_activations(
@@ -18,14 +18,11 @@ def list_activations(
 
     "set by" is the option for its flexibility, "params" the learned parameters a neuron. "local" tells
     whether a parameter acts on a part of the line; "decay" whether weight decay may act on it ("own": a
-    penalty of its own does). A wide terminal shows options and sources as well.
+    penalty of its own does). Columns that do not fit into the terminal are left out.
     """
     import kafnets
-    from kafnets.registry import facts_of
 
-    found = kafnets.names(family)
-    if not found:
-        families = dict.fromkeys(facts_of(name).family for name in kafnets.names())
-        refuse(f"no family is called {family!r}: give one of {', '.join(families)}")
+    with refusing():
+        found = kafnets.names(family)
     console = Console()
     console.print(activation_table(found, console.width))

@@ -64,6 +64,10 @@ def compare(
         refuse(f"say which column of {table} is to be predicted: --target NAME")
     if data and (target or task or drop):
         refuse("--target, --task and --drop are for tables: leave them out with --data")
+    if data == "cifar10":
+        refuse(f"{data} holds images: compare takes tables of features, see `kafnets data list`")
+    if learning_rate == 0:
+        refuse("--learning-rate must be above 0: nothing is learned at 0")
     if task not in ("", "classification", "regression"):
         refuse(f"--task must be classification or regression, got {task!r}")
     names = kafnets.names() if activations == "all" else words(activations)

@@ -177,9 +177,9 @@ def _p_value(cell: Cell, base: Cell, rivals: int) -> str:
 
 def activation_table(names: list[str], width: int) -> Table:
     """One row a name. Narrow terminals get fewer columns."""
-    headings = ["name", "formula", "set by", "params", "smooth", "local", "decay", "plot"]
-    if width >= 120:
-        headings += ["options", "source"]
+    wide = ["set by", "params"] if width >= 100 else []
+    widest = ["options", "source"] if width >= 120 else []
+    headings = ["name", "formula", *wide, "smooth", "local", "decay", "plot", *widest]
     table = Table(*headings, title="Activations", row_styles=["", "dim"])
     for column in table.columns:
         column.overflow = "fold"  # wrapped, never cut

@@ -16,6 +16,7 @@ import torch
 
 from kafnets.provenance import provenance
 from kafnets.registry import find
+from kafnets.rl import published
 from kafnets.train.film import Film
 from kafnets.train.loop import Progress
 from kafnets.train.processes import OneProcess, Processes
@@ -23,7 +24,7 @@ from kafnets.train.runs import CONFIG, RunFolder
 from kafnets.train.tensorboard import listening
 
 ACTIVATIONS = ("tanh", "kaf")
-ENVIRONMENTS = ("swimmer", "humanoidstandup", "inverted_pendulum")
+ENVIRONMENTS = tuple(published.ENVIRONMENTS)
 STEPS = 1_000_000
 HIDDEN = (64, 64)
 
@@ -68,9 +69,7 @@ class PolicyDescription:
     @property
     def data(self) -> str:
         """Gymnasium's name."""
-        from kafnets.rl.environments import gymnasium_name
-
-        return gymnasium_name(self.environment)
+        return published.gymnasium_name(self.environment)
 
     @property
     def folder(self) -> Path:
@@ -81,9 +80,7 @@ class PolicyDescription:
 
     def config(self) -> dict[str, Any]:
         """For the run folder."""
-        from kafnets.rl.agent import PUBLISHED
-
-        return asdict(self) | {"profile": self.profile, "data": self.data, "ppo": PUBLISHED}
+        return asdict(self) | {"profile": self.profile, "data": self.data, "ppo": published.PPO}
 
     def processes(self) -> Processes:
         """This one, on the processor: the networks are small."""
@@ -186,12 +183,10 @@ def descriptions(
     seeds: int = 5,
 ) -> list[PolicyDescription]:
     """One an environment, activation and seed; seed by seed, so that early results can be compared."""
-    from kafnets.rl.environments import short_name
-
     for name in activations:
         find(name)
     # Each once, however it is called.
-    every = dict.fromkeys(map(short_name, environments))
+    every = dict.fromkeys(map(published.short_name, environments))
     return [
         PolicyDescription(name, environment, name, seed, steps)
         for seed in range(seeds)

@@ -1,6 +1,7 @@
 """The modules: KAF and 2D-KAF."""
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,10 +45,15 @@ class _Expansion(Activation):
         dtype: torch.dtype | None,
     ) -> None:
         super().__init__(num_features, dim)
-        if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(f"dtype must be a floating-point type, got {dtype}")
+        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+            raise TypeError(f"dtype must be a floating-point type, such as torch.float32, got {dtype!r}")
         chosen = find_preset(preset)
         self.kernel = Gaussian() if kernel is None else kernel
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(
+                "kernel must be an instance of a kernel, such as kafnets.Gaussian() or kafnets.Polynomial(), "
+                f"got {kernel!r}"
+            )
         self.init = _resolve_init(init, chosen, neurons)
         self._dimensions = dimensions
         # Kept in float64 whatever the module's dtype becomes, so that no value is rounded twice.
@@ -290,7 +296,7 @@ class KAF2D(_Expansion):
             raise ValueError(
                 f"num_features must be even, since a 2D-KAF pairs neighbouring channels, got {num_features}"
             )
-        if kernel is not None and kernel.refusal_2d is not None:
+        if isinstance(kernel, Kernel) and kernel.refusal_2d is not None:
             raise ValueError(
                 f"kernel {type(kernel).__name__} has no two-dimensional form: {kernel.refusal_2d}. "
                 "Use Gaussian, Polynomial or Periodic"
@@ -334,7 +340,10 @@ def resolve_dictionary(
 ) -> NDArray[np.float64]:
     """The given values, checked, or equispaced ones."""
     if dictionary is None:
-        return reference.equispaced(dictionary_size, boundary)
+        check_whole("dictionary_size", dictionary_size, 2)
+        if not isinstance(boundary, Real):
+            raise TypeError(f"boundary must be a positive number, got {boundary!r}")
+        return reference.equispaced(dictionary_size, float(boundary))
     if isinstance(dictionary, Tensor):
         dictionary = dictionary.detach().cpu().double().numpy()
     values = np.array(dictionary, dtype=np.float64)
@@ -351,10 +360,20 @@ def _resolve_init(init: Init, preset: Preset, neurons: int) -> Initializer | tup
     if isinstance(init, str):
         return Ridge(init, preset.ridge_eps)
     if not isinstance(init, Sequence):
-        return init
+        return _checked(init)
     if len(init) != neurons:
         raise ValueError(
             f"init must be one initialiser, or a sequence with one for each of the {neurons} neurons, "
             f"got {len(init)}"
         )
-    return tuple(Ridge(one, preset.ridge_eps) if isinstance(one, str) else one for one in init)
+    return tuple(Ridge(one, preset.ridge_eps) if isinstance(one, str) else _checked(one) for one in init)
+
+
+def _checked(init: Initializer) -> Initializer:
+    if not hasattr(init, "fill_") or isinstance(init, type):
+        hint = ": to start as a function, give kafnets.Ridge(function)" if callable(init) else ""
+        raise TypeError(
+            "init must be the name of a function, such as 'elu', or an initialiser, such as "
+            f"kafnets.Normal(), got {init!r}{hint}"
+        )
+    return init

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from kafnets.plot import style
-from kafnets.train.shapes import BINS, BOUNDARY, NEURONS, POINTS, record, unplottable
+from kafnets.train.shapes import BINS, BOUNDARY, NEURONS, POINTS, as_fed, check_plottable, record
 
 Stored = Mapping[str, NDArray[np.float16]]
 
@@ -45,27 +44,15 @@ def shapes(
         columns: of small multiples.
         axes: draw into these, in place of a new figure.
     """
-    if not isinstance(model, nn.Module):
-        raise TypeError(
-            f"model must be a torch module, got {type(model).__name__}: give an estimator's module_, or a "
-            "predictor's model, and data scaled as it scales them"
-        )
-    features = None
-    if data is not None:
-        features = data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data))
-        like = next(model.parameters(), torch.zeros(()))
-        features = features.to(like.device, like.dtype)
+    check_plottable("model", model)
+    features = None if data is None else as_fed(model, data)
     stored = record(model, features, "end", neurons)
     if start is not None:
-        stored |= record(start, features, "start", neurons)
-    if not layers_of(stored):
-        cannot = unplottable(model)
-        if cannot:
-            kinds = ", ".join(sorted(set(cannot.values())))
-            raise ValueError(
-                f"{kinds} cannot be drawn: its neurons are functions of all inputs, not of one or two"
-            )
-        raise ValueError("model has no activation of this package: see kafnets.names()")
+        check_plottable("start", start)
+        began = record(start, features, "start", neurons)
+        if [name.replace("/start/", "/end/") for name in began] != list(stored):
+            raise ValueError("start must be a network of the same layers as model, before it was trained")
+        stored |= began
     return stored_shapes(stored, layer=layer, neurons=neurons, columns=columns, axes=axes)
 
 
@@ -88,6 +75,8 @@ def stored_shapes(
         columns: of small multiples.
         axes: draw into these, in place of a new figure.
     """
+    if not isinstance(stored, Mapping):
+        raise TypeError(f"stored must be arrays by name, numpy.load('.../shapes.npz'), got {stored!r}")
     layers = layers_of(stored, moment)
     if not layers:
         moments = dict.fromkeys(name.rsplit("/", 2)[1] for name in stored if name.count("/") > 1)

@@ -28,6 +28,11 @@ def training_curves(
     """
     if not runs or not all(runs.values()):
         raise ValueError("runs must hold one label at least, and one run for each")
+    for label, members in runs.items():
+        if isinstance(members[0], Mapping):
+            raise ValueError(
+                f"runs must hold a list of runs for each label, got one run for {label!r}: give [run]"
+            )
     if axes is None:
         figure, (place,) = style.grid(1, 1, width=5.2, height=3.4)
     else:

@@ -11,20 +11,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from torch import Tensor, nn
 
+from kafnets.rl import published
 from kafnets.rl.environments import environment, normalisation_of, normalise_as, restore, state_of
 from kafnets.rl.policies import MlpPolicy
-
-PUBLISHED: dict[str, Any] = {
-    "n_steps": 2048,
-    "batch_size": 64,
-    "n_epochs": 10,
-    "learning_rate": 3e-4,
-    "gamma": 0.99,
-    "gae_lambda": 0.95,
-    "clip_range": 0.2,
-}
-"""What Schulman et al. (2017) print for MuJoCo. All else is as Stable-Baselines3 has it: a value network of
-its own, no entropy bonus, gradients cut at norm 0.5, a learning rate that stays."""
 
 
 class Agent:
@@ -34,7 +23,7 @@ class Agent:
         self, name: str, activation: str, hidden: tuple[int, ...], options: dict[str, Any], seed: int
     ) -> None:
         self.name = name
-        self.env = environment(name, gamma=PUBLISHED["gamma"])
+        self.env = environment(name, gamma=published.PPO["gamma"])
         self.model = PPO(
             MlpPolicy,
             self.env,
@@ -45,8 +34,8 @@ class Agent:
             },
             seed=seed,
             device="cpu",
-            stats_window_size=PUBLISHED["n_steps"],  # all episodes of an iteration, short as they may be
-            **PUBLISHED,
+            stats_window_size=published.PPO["n_steps"],  # all episodes of an iteration, short as they may be
+            **published.PPO,
         )
 
     @property
@@ -77,7 +66,7 @@ class Agent:
         episodes = self.model.ep_info_buffer
         if episodes is not None:
             episodes.clear()
-        self.model.learn(PUBLISHED["n_steps"], reset_num_timesteps=False)
+        self.model.learn(published.PPO["n_steps"], reset_num_timesteps=False)
         if not all(each.isfinite().all() for each in self.model.policy.parameters()):
             raise FloatingPointError("weights of the policy are no longer finite numbers")
         assert self.model.ep_info_buffer is not None
@@ -89,7 +78,7 @@ class Agent:
 
     def evaluate(self, episodes: int, seed: int) -> float:
         """Mean reward of the policy without its noise, in another environment of the same kind."""
-        other = environment(self.name, gamma=PUBLISHED["gamma"])
+        other = environment(self.name, gamma=published.PPO["gamma"])
         normalise_as(other, normalisation_of(self.env))
         other.training, other.norm_reward = False, False
         other.seed(seed + 10_000)

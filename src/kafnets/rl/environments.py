@@ -21,32 +21,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-ENVIRONMENTS = {
-    "swimmer": "Swimmer-v5",
-    "humanoidstandup": "HumanoidStandup-v5",
-    "inverted_pendulum": "InvertedPendulum-v5",
-}
-"""Those of the paper, by the names it gives them: Gymnasium's present versions."""
-
 State = dict[str, Any]
-
-
-def short_name(name: str) -> str:
-    """The paper's name of an environment, if it is one of the paper's; any other as it is, if it exists."""
-    known = gymnasium_name(name)
-    return next((short for short, long in ENVIRONMENTS.items() if long == known), known)
-
-
-def gymnasium_name(name: str) -> str:
-    """What Gymnasium calls it: one of ``ENVIRONMENTS``, or a name of Gymnasium's own for a MuJoCo one."""
-    known = ENVIRONMENTS.get(name, name)
-    found = gymnasium.registry.get(known)
-    if found is None or ".mujoco." not in str(found.entry_point):
-        raise ValueError(
-            f"environments must be {', '.join(ENVIRONMENTS)}, or Gymnasium's name of another MuJoCo "
-            f"environment, such as Hopper-v5; got {name!r}"
-        )
-    return known
 
 
 def environment(name: str, *, gamma: float, **options: Any) -> VecNormalize:

@@ -74,6 +74,8 @@ def device_of(settings: Settings) -> str:
     """With "auto" resolved."""
     if settings.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
+    if settings.device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device={settings.device!r} needs a GPU that torch sees: give 'cpu' or 'auto'")
     return settings.device
 
 

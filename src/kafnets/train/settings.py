@@ -68,6 +68,10 @@ class Settings:
                 raise ValueError(
                     f"{name} must be {' or '.join(map(repr, known))}, or a function, got {value!r}"
                 )
+        try:
+            torch.device("cpu" if self.device == "auto" else self.device)
+        except (RuntimeError, TypeError):
+            raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {self.device!r}") from None
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
 

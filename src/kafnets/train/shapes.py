@@ -1,6 +1,7 @@
 """What activations look like at some moment: their curves or surfaces, and what comes into them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,13 +51,41 @@ def record(model: nn.Module, features: Tensor | None, moment: str, neurons: int 
     return found
 
 
-def unplottable(model: nn.Module) -> dict[str, str]:
-    """Activations of the zoo that cannot be drawn, by their name in the model: what they are."""
-    return {
-        name: type(module).__name__
-        for name, module in model.named_modules()
+def check_plottable(argument: str, model: nn.Module) -> None:
+    """Raise unless a model has activations whose functions can be looked at."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"{argument} must be a torch module, got {type(model).__name__}: give an estimator's module_, or "
+            "a predictor's model, and data scaled as it scales them"
+        )
+    if any(True for _ in plottable(model)):
+        return
+    cannot = {
+        type(module).__name__
+        for module in model.modules()
         if isinstance(facts := getattr(module, "facts", None), Facts) and not facts.plottable
     }
+    if cannot:
+        raise ValueError(
+            f"{', '.join(sorted(cannot))} cannot be drawn: its neurons are functions of all inputs, not of "
+            "one or two"
+        )
+    raise ValueError(
+        f"{argument} has no activation that can be looked at: those of kafnets.names() can; one of your own "
+        "needs facts = kafnets.Facts(..., plottable=True), and torch's have another name here"
+    )
+
+
+def as_fed(model: nn.Module, data: Any) -> Tensor:
+    """Data as a tensor of the model's kind; there must be some, and finite."""
+    features = data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data))
+    if len(features) == 0 or not features.isfinite().all():
+        raise ValueError(
+            f"data must have rows, of finite numbers, got {len(features)} rows with "
+            f"{int((~features.isfinite()).sum())} numbers that are not"
+        )
+    like = next(model.parameters(), torch.zeros(()))
+    return features.to(like.device, like.dtype)
 
 
 def plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module, Facts]]:
