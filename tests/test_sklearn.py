@@ -135,3 +135,19 @@ def test_fit_and_partial_fit_in_any_order() -> None:
     model.partial_fit(features[:500], labels[:500])
     assert model.n_epochs_ == 1
     assert model.score(features, labels) > score - 0.05
+
+
+def test_a_first_pass_may_lack_classes() -> None:
+    features, labels = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3
+    some = labels < 2
+    model = KafnetClassifier(hidden=(8,)).partial_fit(features[some], labels[some], classes=[0, 1, 2])
+    assert model.predict_proba(features).shape == (60, 3)
+    model.partial_fit(features, labels)
+    again = KafnetClassifier(hidden=(8,), epochs=2, warm_start=True).fit(features, labels)
+    assert again.fit(features[some], labels[some]).predict_proba(features).shape == (60, 3)
+
+
+def test_options_that_are_none() -> None:
+    features, labels = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    with pytest.raises(TypeError, match="activation_options must be a dictionary, or None, got 'elu'"):
+        KafnetClassifier(activation_options="elu").fit(features, labels)  # type: ignore[arg-type]

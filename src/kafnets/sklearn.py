@@ -4,7 +4,7 @@ They go wherever scikit-learn's own do: pipelines, grid search, cross-validation
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -97,6 +97,8 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
 
     def _network(self, inputs: int, outputs: int, seed: int) -> torch.nn.Sequential:
         options = self.activation_options
+        if not isinstance(options, Mapping | None):
+            raise TypeError(f"activation_options must be a dictionary, or None, got {options!r}")
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
         return mlp(
@@ -121,7 +123,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             patience=self.patience if self.early_stopping else None,
             schedule=RECIPE.schedule,
         )
-        splits = _splits(task, train, validation)
+        splits = _splits(task, outputs, train, validation)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
         self._take(fit(self.module_, splits, settings, seed=seed, progress=self._say))
 
@@ -170,7 +172,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         few = Part(part.features[:FEW], part.target[:FEW])
         trained = fit(
             self.module_,
-            _splits(task, part, few),
+            _splits(task, outputs, part, few),
             self._settings(
                 epochs=passes,
                 # How many passes there will be, which "auto" goes by, nobody knows.
@@ -349,7 +351,9 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _splits(task: Task, train: Part, validation: Part) -> Splits:
+def _splits(task: Task, outputs: int, train: Part, validation: Part) -> Splits:
     """The test part is of no use here: a few rows of validation stand in for it."""
     few = Part(validation.features[:FEW], validation.target[:FEW])
-    return Splits("rows", task, train, validation, few)
+    # There may be more classes than these rows have.
+    classes = tuple(map(str, range(outputs))) if task == "multiclass" else ()
+    return Splits("rows", task, train, validation, few, classes=classes)
