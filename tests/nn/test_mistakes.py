@@ -11,6 +11,11 @@ import kafnets
 from kafnets import KAF, KAF2D
 
 
+def test_functions_of_too_few_values() -> None:
+    with pytest.raises(TypeError, match="target must be a function of two tensors, the values of a pair"):
+        KAF2D(10, init=kafnets.Ridge(functional.gelu))
+
+
 @pytest.mark.parametrize("layer", [KAF, KAF2D])
 @pytest.mark.parametrize(
     ("options", "error", "message"),

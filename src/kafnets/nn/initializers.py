@@ -113,8 +113,14 @@ class Ridge:
         elif isinstance(self.target, np.ufunc):
             values = torch.as_tensor(self.target(*(axis.numpy() for axis in points)))
         else:
-            with torch.no_grad():
-                values = torch.as_tensor(self.target(*points), dtype=torch.float64)
+            try:
+                with torch.no_grad():
+                    values = torch.as_tensor(self.target(*points), dtype=torch.float64)
+            except TypeError as error:
+                inputs = "one tensor" if len(points) == 1 else "two tensors, the values of a pair"
+                raise TypeError(
+                    f"target must be a function of {inputs}, got {self.target!r}: {error}"
+                ) from error
         if values.shape != points[0].shape or not values.isfinite().all():
             raise ValueError(
                 f"target must give a finite value for each of its inputs of shape {tuple(points[0].shape)}, "
