@@ -155,5 +155,5 @@ def test_refusals() -> None:
         front.to_torch(front.KAF())
     with pytest.raises(ValueError, match="cannot be stored"):
         front.KAF(alpha_initializer=kafnets.Ridge(torch.sin)).get_config()
-    with pytest.raises(ValueError, match="dictionary_size must be 2 or more"):
+    with pytest.raises(ValueError, match="dictionary_size must be a whole number from 2"):
         front.KAF(dictionary_size=1)

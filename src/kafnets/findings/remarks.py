@@ -94,9 +94,9 @@ def on_variants(evidence: Evidence) -> str:
     if not better:
         return ""
     most = max(len(names) for names in better.values())
-    best = _listed([f"“{label}”" for label, names in better.items() if len(names) == most])
-    told = f"Of {len(better)} changes, better than the recipe on most data sets is {best}"
-    return f"{told}: on {most} of {len(base)}."
+    best = ", ".join(f"“{label}”" for label, names in better.items() if len(names) == most)
+    told = f"Of {len(better)} changes, those that beat the recipe on most data sets do so on {most} of {len(base)}"
+    return f"{told}: {best}."
 
 
 def _best(found: Sequence[Cell]) -> Cell | None:
