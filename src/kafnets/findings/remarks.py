@@ -95,8 +95,8 @@ def on_variants(evidence: Evidence) -> str:
         return ""
     most = max(len(names) for names in better.values())
     best = ", ".join(f"“{label}”" for label, names in better.items() if len(names) == most)
-    told = f"Of {len(better)} changes, those that beat the recipe on most data sets do so on {most} of {len(base)}"
-    return f"{told}: {best}."
+    told = f"Of {len(better)} changes, those that beat the recipe on most data sets do so on"
+    return f"{told} {most} of {len(base)}: {best}."
 
 
 def _best(found: Sequence[Cell]) -> Cell | None:
