@@ -42,6 +42,10 @@ def test_what_cannot_be_plotted_says_why() -> None:
         plot.shapes(torch.nn.Linear(2, 2))
     with pytest.raises(ValueError, match="start must be a network of the same layers as model"):
         plot.shapes(network("kaf"), start=kafnets.mlp(3, (8,), 2, "kaf"))
+    with pytest.raises(ValueError, match="start must be a network of the same layers as model"):
+        plot.shapes(kafnets.mlp(3, (9,), 2, "kaf"), start=kafnets.mlp(3, (8,), 2, "kaf"))
+    with pytest.raises(ValueError, match="functions of more than two inputs cannot be drawn"):
+        plot.shapes(torch.nn.Sequential(kafnets.OrderStatistic(6, group_size=3)))
     with pytest.raises(TypeError, match="start must be a torch module, got OrderedDict"):
         plot.shapes(network("kaf"), start=network("kaf").state_dict())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"stored must be arrays by name, numpy\.load"):

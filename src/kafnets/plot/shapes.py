@@ -50,9 +50,11 @@ def shapes(
     if start is not None:
         check_plottable("start", start)
         began = record(start, features, "start", neurons)
-        if [name.replace("/start/", "/end/") for name in began] != list(stored):
+        if _shapes(began) != _shapes(stored):
             raise ValueError("start must be a network of the same layers as model, before it was trained")
         stored |= began
+    if not layers_of(stored):
+        raise ValueError("functions of more than two inputs cannot be drawn: give groups of two")
     return stored_shapes(stored, layer=layer, neurons=neurons, columns=columns, axes=axes)
 
 
@@ -100,6 +102,11 @@ def stored_shapes(
             _curve(place, stored, each, number, moment)
         place.set_title(f"layer {each}, {number}" if len(layers) > 1 else str(number), fontsize=7)
     return figure
+
+
+def _shapes(stored: Stored) -> dict[str, tuple[int, ...]]:
+    """By layer and kind, whenever it was."""
+    return {"/".join(name.rsplit("/", 2)[::2]): values.shape for name, values in stored.items()}
 
 
 def layers_of(stored: Stored, moment: str = "end") -> list[str]:
