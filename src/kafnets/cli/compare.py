@@ -93,7 +93,8 @@ def compare(
     for note in splits.notes:
         console.print(f"note: {note}", highlight=False)
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
-    found = summary.cells(chosen, output)
+    with refusing():
+        found = summary.cells(chosen, output)
     if not found:
         refuse("no run came to its end: try a smaller --learning-rate")
     folder = output / chosen[0].experiment / chosen[0].profile

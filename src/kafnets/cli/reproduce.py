@@ -48,7 +48,8 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
             )
         console = console_of_this_process()
         run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
-        found = summary.cells(chosen, output)
+        with refusing():
+            found = summary.cells(chosen, output)
         console.print(result_table(found, paper.published, experiment, profile))
 
     return command
@@ -104,7 +105,8 @@ def reinforcement_learning(
         )
     console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
-    final, areas = (summary.cells(chosen, output, metric) for metric in ("reward", "area"))
+    with refusing():
+        final, areas = (summary.cells(chosen, output, metric) for metric in ("reward", "area"))
     for table in reward_tables(final, areas, steps):
         console.print(table)
 
@@ -136,7 +138,8 @@ def beyond_the_paper(
     console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
     for name in sets:
-        found = summary.cells([each for each in chosen if each.data == name], output)
+        with refusing():
+            found = summary.cells([each for each in chosen if each.data == name], output)
         if not found:
             console.print(f"{name}: no run has come to its end.")
             continue
