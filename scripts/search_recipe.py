@@ -40,6 +40,7 @@ class Variant:
     hidden: tuple[int, ...] = HIDDEN
     options: dict[str, Any] = field(default_factory=lambda: STARTS["kaf"])
     normalization: type[nn.LayerNorm] | type[nn.BatchNorm1d] | None = None
+    on_inputs: bool = False
 
 
 def by_decay(factor: float) -> Callable[[int], Settings]:
@@ -71,6 +72,7 @@ VARIANTS = {
     "learned bandwidths": Variant(options=STARTS["kaf"] | {"kernel": kafnets.Gaussian(learn_gamma="neuron")}),
     "boundary 2": Variant(options=STARTS["kaf"] | {"boundary": 2.0}),
     "boundary 4": Variant(options=STARTS["kaf"] | {"boundary": 4.0}),
+    "KAFs on the inputs too": Variant(on_inputs=True),
     "layer normalisation": Variant(normalization=nn.LayerNorm),
     "batch normalisation": Variant(normalization=nn.BatchNorm1d),
     "one layer of 300": Variant(hidden=(300,)),
@@ -84,11 +86,12 @@ def build(variant: Variant, splits: Splits, seed: int) -> nn.Sequential:
     network = kafnets.mlp(
         splits.inputs, variant.hidden, splits.outputs, "kaf", generator=generator, **variant.options
     )
-    if variant.normalization is None:
-        return network
     layers: list[nn.Module] = []
+    if variant.on_inputs:
+        # They start by doing nothing.
+        layers.append(kafnets.KAF(splits.inputs, init="identity"))
     for module in network:
-        if isinstance(module, kafnets.KAF):
+        if isinstance(module, kafnets.KAF) and variant.normalization is not None:
             layers.append(variant.normalization(module.num_features))
         layers.append(module)
     return nn.Sequential(*layers)
@@ -98,11 +101,13 @@ def described(variant: Variant, name: str) -> dict[str, Any]:
     """What was asked for on a data set: what is stored under other settings is another variant."""
     rows = len(data.load(name, SEEDS[0]).train)
     normalization = variant.normalization
+    more = {"on_inputs": True} if variant.on_inputs else {}
     return {
         "settings": variant.settings(rows).describe(),
         "hidden": list(variant.hidden),
         "options": {key: str(value) for key, value in variant.options.items()},
         "normalization": None if normalization is None else normalization.__name__,
+        **more,
     }
 
 
