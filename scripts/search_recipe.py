@@ -101,13 +101,12 @@ def described(variant: Variant, name: str) -> dict[str, Any]:
     """What was asked for on a data set: what is stored under other settings is another variant."""
     rows = len(data.load(name, SEEDS[0]).train)
     normalization = variant.normalization
-    more = {"on_inputs": True} if variant.on_inputs else {}
     return {
         "settings": variant.settings(rows).describe(),
         "hidden": list(variant.hidden),
         "options": {key: str(value) for key, value in variant.options.items()},
         "normalization": None if normalization is None else normalization.__name__,
-        **more,
+        "on_inputs": variant.on_inputs,
     }
 
 

@@ -153,7 +153,7 @@ def page(evidence: Evidence, found: list[Verdict]) -> str:
         "holds for that test part and that pool of rows only. Claims of likeness are tests of equivalence, with a "
         "margin of a share of the error rate. p-values here are one-sided and not corrected. **Margins, factors "
         "and tests are ours, and some were changed after first results had been seen** (from percentage points, "
-        "which mean little near 100%, to shares of the errors; no verdict changed by it). So were claim 12, and "
+        "which mean little near 100%, to shares of the errors). So were claim 12, and "
         "2D-KAF and ELU's two modules in claim 7, added; the latter are not in the paper's claim.",
         tables.question_table(found).body(),
     ]
@@ -225,7 +225,7 @@ def _wider(evidence: Evidence) -> list[str]:
         f"forests. Networks have two hidden layers of {HIDDEN[0]} (the edge-wise one has one of 32) and are "
         "trained by the recipe below. **That recipe was chosen for KAFs, and with the validation parts of these "
         "very tables**, so that KAFs have an advantage here which no correction takes away, and all networks one "
-        "over trees, whose other settings are scikit-learn's. Choices are often at an end of their three values. "
+        "over trees, whose other settings are [fixed](reproduce.md#beyond-the-papers-data). Choices are often at an end of their three values. "
         "Sizes are not matched: activations with more parameters have more.",
     ]
     finished = tables.finished_sets(evidence)
@@ -299,7 +299,7 @@ def _again(evidence: Evidence) -> list[str]:
     table = tables.run_again(evidence)
     if not table.rows:
         return []
-    told = "One cell of each experiment, run from scratch a second time with the same seeds, on the same kind of processor and with later code:"
+    told = "One cell of each experiment, run from scratch a second time with the same seeds and later code:"
     return ["## Run again", f"{told} `python scripts/run_again.py`.", table.body()]
 
 
