@@ -153,8 +153,8 @@ def page(evidence: Evidence, found: list[Verdict]) -> str:
         "holds for that test part and that pool of rows only. Claims of likeness are tests of equivalence, with a "
         "margin of a share of the error rate. p-values here are one-sided and not corrected. **Margins, factors "
         "and tests are ours, and some were changed after first results had been seen** (from percentage points, "
-        "which mean little near 100%, to shares of the errors). So were claim 12, and "
-        "2D-KAF and ELU's two modules in claim 7, added; the latter are not in the paper's claim.",
+        "which mean little near 100%, to shares of the errors). Claim 12, and 2D-KAF "
+        "and ELU's two modules in claim 7, were added then, too; ELU's two are not in the paper's claim.",
         tables.question_table(found).body(),
     ]
     for heading, text, makers, remark in SECTIONS:
