@@ -1,75 +1,99 @@
-r"""Kernels for the modules: small immutable descriptions, each with its formula in torch.
+r"""Kernels: what one element of a dictionary contributes at an activation.
 
-The formulas themselves are documented in :mod:`kafnets.reference.kernels`; :meth:`Kernel.reference`
-gives the twin that a kernel is tested against. Activations come as ``(..., N)``, channels last,
-and are compared with a dictionary ``(D,)``.
+A kernel is a small immutable description with its formula over any array library, so that one class serves
+torch, JAX, TensorFlow and NumPy alike. To add a kernel of your own, subclass :class:`Kernel` and write
+:meth:`Kernel.value` with the functions of ``xp``, which has NumPy's names (``xp.exp``, ``xp.where``, ...)::
+
+    @dataclass(frozen=True)
+    class Laplacian(kafnets.Kernel):
+        scale: float = 1.0
+
+        def value(self, xp, s, d):
+            return xp.exp(-xp.abs(s - d) / self.scale)
+
+It then works in every framework. Write :meth:`Kernel.slope` too where the derivative is known; otherwise the
+framework finds it by automatic differentiation. Arguments broadcast against each other.
 """
 
+import copy
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
-import torch
-from torch import Tensor
-from torch.nn import functional
-
-from kafnets import reference
-
-Gamma = Tensor | float | None
-"""A bandwidth: a number, a tensor of one value or of one a neuron, or None for kernels without."""
+Array = Any
+"""An array of whatever library ``xp`` stands for."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What all kernels share. Subclass it to add a kernel of your own."""
+    """What all kernels share. Subclass it to add a kernel of your own.
+
+    Activations must be finite where a kernel grows without bound: a sum of infinite terms is NaN.
+    """
 
     positive_definite: ClassVar[bool] = True
     """Whether kernel matrices are positive semi-definite, as kernel ridge regression supposes."""
-    unbounded: ClassVar[bool] = False
-    """Whether values grow without bound, so that a sum of terms cannot be formed at infinity."""
     refusal_2d: ClassVar[str | None] = None
     """Why there is no two-dimensional form; None where there is one."""
 
-    def reference(self, gamma: float | None) -> reference.Kernel:
-        """The same kernel in the readable NumPy reference."""
-        raise NotImplementedError
+    def fitted(self, spacing: float | None, dimensions: int) -> Self:
+        """The kernel with every choice made that depends on the dictionary.
 
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
-        r""":math:`\kappa(s, d)`, broadcast."""
-        raise NotImplementedError
-
-    def value2d(self, s1: Tensor, s2: Tensor, d1: Tensor, d2: Tensor, gamma: Gamma) -> Tensor:
-        """The two-dimensional kernel, broadcast: by default the product over the two axes."""
-        return self.value(s1, d1, gamma) * self.value(s2, d2, gamma)
-
-    def at_infinity(self, s: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        """The expansion's limit at infinite ``s``; only unbounded kernels are asked.
-
-        ``s`` holds 1 where the activation is finite, and what is returned there is not used.
+        Args:
+            spacing: of the dictionary; None if it is not equispaced.
+            dimensions: 1 for a KAF, 2 for a 2D-KAF.
         """
+        return self
+
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
+        r""":math:`\kappa(s, d)`."""
         raise NotImplementedError
 
-    def at_infinity2d(self, s1: Tensor, s2: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        """The same in two dimensions, where one value of the pair or both are infinite."""
-        raise NotImplementedError
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        r""":math:`\partial \kappa(s, d) / \partial s`; by default found by automatic differentiation."""
+        return xp.slope(lambda moved: self.value(xp, moved, d), s)
+
+    @property
+    def separable(self) -> bool:
+        """Whether the two-dimensional form is the product of two one-dimensional ones."""
+        return type(self).value2d is Kernel.value2d
+
+    def value2d(self, xp: Any, s1: Array, s2: Array, d1: Array, d2: Array) -> Array:
+        """The two-dimensional kernel: by default the product over the two axes."""
+        return self.value(xp, s1, d1) * self.value(xp, s2, d2)
+
+    def slopes2d(self, xp: Any, s1: Array, s2: Array, d1: Array, d2: Array) -> tuple[Array, Array]:
+        """Its derivatives by ``s1`` and by ``s2``."""
+        if self.separable:
+            first, second = self.value(xp, s1, d1), self.value(xp, s2, d2)
+            return self.slope(xp, s1, d1) * second, first * self.slope(xp, s2, d2)
+        return (
+            xp.slope(lambda moved: self.value2d(xp, moved, s2, d1, d2), s1),
+            xp.slope(lambda moved: self.value2d(xp, s1, moved, d1, d2), s2),
+        )
 
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    r""":math:`\kappa(s, d) = \exp(-\gamma (s - d)^2)`.
+    r""":math:`\kappa(s, d) = \exp(-\gamma (s - d)^2)`; in two dimensions :math:`\exp(-\gamma \|s - d\|^2)`.
 
     Args:
         gamma: a positive number. None takes the paper's rule of thumb, :math:`1 / (6 \Delta^2)` on
             an equispaced dictionary with spacing :math:`\Delta`, times :math:`\sqrt 2` in two
             dimensions.
         learn_gamma: adapt gamma by gradient descent, starting from the value above. True or
-            ``"shared"``: one for the whole layer; ``"neuron"``: one a neuron (a pair in two
+            ``"shared"``: one for the whole layer; ``"neuron"``: one per neuron (per pair in two
             dimensions). It is stored as its logarithm and so stays positive. The paper tried this
             and saw no gain.
+        divisor: the 6 in the rule of thumb. The authors' published code has 8.
     """
 
     gamma: float | None = None
     learn_gamma: bool | Literal["shared", "neuron"] = False
+    divisor: float = 6.0
+
+    FAR: ClassVar[float] = 1e15
+    """Differences beyond it contribute nothing; larger ones would make infinity of their square."""
 
     def __post_init__(self) -> None:
         if self.gamma is not None and not (math.isfinite(self.gamma) and self.gamma > 0):
@@ -78,23 +102,42 @@ class Gaussian(Kernel):
             raise ValueError(
                 f"learn_gamma must be True, False, 'shared' or 'neuron', got {self.learn_gamma!r}"
             )
+        if not (math.isfinite(self.divisor) and self.divisor > 0):
+            raise ValueError(f"divisor must be a positive finite number, got {self.divisor}")
 
-    def reference(self, gamma: float | None) -> reference.Gaussian:
-        assert gamma is not None
-        return reference.Gaussian(gamma)
+    def fitted(self, spacing: float | None, dimensions: int) -> Self:
+        """With the rule of thumb applied where no gamma is given."""
+        if self.gamma is not None:
+            return replace(self, gamma=float(self.gamma), divisor=Gaussian.divisor)
+        if spacing is None:
+            raise ValueError(
+                "dictionary is not equispaced, so the rule of thumb for gamma does not apply: "
+                "give an explicit gamma, for example kernel=Gaussian(gamma=1.0)"
+            )
+        gamma = (math.sqrt(2.0) if dimensions == 2 else 1.0) / (self.divisor * spacing**2)
+        return replace(self, gamma=gamma, divisor=Gaussian.divisor)
 
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
-        assert gamma is not None
-        difference = s - d
-        # Beyond this distance the exponential is exactly 0. Stopping there keeps infinity out of
-        # the derivatives, where it would meet that 0 and give NaN.
-        vanished = 750.0 if difference.dtype == torch.float64 else 110.0
-        if isinstance(gamma, Tensor):
-            reach: Tensor | float = (vanished / gamma.detach()).sqrt()
-        else:
-            reach = math.sqrt(vanished / gamma)
-        difference = torch.where(difference.abs() > reach, reach, difference)
-        return torch.exp(-gamma * difference.square())
+    def with_gamma(self, gamma: Array) -> Self:
+        """The kernel with an array for its bandwidth, one that is being learned."""
+        learning = copy.copy(self)
+        object.__setattr__(learning, "gamma", gamma)
+        return learning
+
+    def _difference(self, xp: Any, s: Array, d: Array) -> Array:
+        return xp.clip(s - d, -self.FAR, self.FAR)
+
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
+        difference = self._difference(xp, s, d)
+        return xp.exp(-self.gamma * (difference * difference))  # type: ignore[operator]
+
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        difference = self._difference(xp, s, d)
+        return -2.0 * self.gamma * difference * xp.exp(-self.gamma * (difference * difference))  # type: ignore[operator]
+
+    def by_gamma(self, xp: Any, s: Array, d: Array) -> Array:
+        r""":math:`\partial \kappa(s, d) / \partial \gamma`."""
+        square = self._difference(xp, s, d) ** 2
+        return -square * xp.exp(-self.gamma * square)  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
@@ -105,40 +148,24 @@ class Polynomial(Kernel):
     locality, and large values for large activations.
     """
 
-    unbounded: ClassVar[bool] = True
-
     degree: int = 2
 
     def __post_init__(self) -> None:
         if not isinstance(self.degree, int) or self.degree < 1:
-            raise ValueError(f"degree must be a whole number from 1, got {self.degree!r}")
+            raise ValueError(f"degree must be an integer ≥ 1, got {self.degree!r}")
 
-    def reference(self, gamma: float | None) -> reference.Polynomial:
-        return reference.Polynomial(self.degree)
-
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
         return (1.0 + s * d) ** self.degree
 
-    def value2d(self, s1: Tensor, s2: Tensor, d1: Tensor, d2: Tensor, gamma: Gamma) -> Tensor:
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        return self.degree * d * (1.0 + s * d) ** (self.degree - 1)
+
+    def value2d(self, xp: Any, s1: Array, s2: Array, d1: Array, d2: Array) -> Array:
         return (1.0 + s1 * d1 + s2 * d2) ** self.degree
 
-    def at_infinity(self, s: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        p = self.degree
-        powers = [math.comb(p, k) * (alpha * dictionary**k).sum(-1) for k in range(p + 1)]
-        return _leading_term(powers, s)
-
-    def at_infinity2d(self, s1: Tensor, s2: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        # As a polynomial in the infinite value whose coefficients depend on the finite one. With two
-        # infinite values the limit depends on the direction: there is none.
-        p = self.degree
-        limits = []
-        for infinite, finite, mixing in ((s1, s2, alpha), (s2, s1, alpha.transpose(-1, -2))):
-            inner = 1.0 + torch.where(finite.isinf(), 0.0, finite).unsqueeze(-1) * dictionary
-            weights = [(mixing * dictionary[:, None] ** k).sum(-2) for k in range(p + 1)]
-            powers = [math.comb(p, k) * (weights[k] * inner ** (p - k)).sum(-1) for k in range(p + 1)]
-            limits.append(_leading_term(powers, torch.where(infinite.isinf(), infinite, 1.0)))
-        both = s1.isinf() & s2.isinf()
-        return torch.where(both, math.nan, torch.where(s1.isinf(), limits[0], limits[1]))
+    def slopes2d(self, xp: Any, s1: Array, s2: Array, d1: Array, d2: Array) -> tuple[Array, Array]:
+        outer = self.degree * (1.0 + s1 * d1 + s2 * d2) ** (self.degree - 1)
+        return outer * d1, outer * d2
 
 
 @dataclass(frozen=True)
@@ -147,24 +174,23 @@ class ReLUKernel(Kernel):
     dictionary, 0 to its left and a straight line to its right.
 
     Not the activation ``torch.nn.ReLU``. Not positive semi-definite, so outside the paper's
-    definition of a kernel; the authors' code offers it.
+    definition of a kernel; the authors' code offers it. Its derivative at s = d is 0, as torch has it.
     """
 
     positive_definite: ClassVar[bool] = False
-    unbounded: ClassVar[bool] = True
     refusal_2d: ClassVar[str | None] = (
         "it is a function of the difference s - d, which in two dimensions is a vector and has no "
         "sign to cut off"
     )
 
-    def reference(self, gamma: float | None) -> reference.ReLUKernel:
-        return reference.ReLUKernel()
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
+        difference = s - d
+        return xp.maximum(difference, xp.zeros_like(difference))
 
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
-        return functional.relu(s - d)
-
-    def at_infinity(self, s: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        return _right_asymptote(s, alpha, dictionary)
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        difference = s - d
+        step = xp.where(difference > 0, xp.ones_like(difference), xp.zeros_like(difference))
+        return xp.where(difference == difference, step, difference)  # noqa: PLR0124 (NaN stays NaN)
 
 
 @dataclass(frozen=True)
@@ -172,20 +198,17 @@ class Softplus(Kernel):
     r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`: the smooth sibling of :class:`ReLUKernel`."""
 
     positive_definite: ClassVar[bool] = False
-    unbounded: ClassVar[bool] = True
     refusal_2d: ClassVar[str | None] = ReLUKernel.refusal_2d
 
-    def reference(self, gamma: float | None) -> reference.Softplus:
-        return reference.Softplus()
-
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
-        # logaddexp is right to the last digit everywhere; functional.softplus switches to the
-        # identity at 20, which costs digits in float64.
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
+        # Right to the last digit everywhere; torch's softplus switches to the identity at 20, which costs
+        # digits in float64.
         difference = s - d
-        return torch.logaddexp(difference, torch.zeros_like(difference))
+        return xp.logaddexp(difference, xp.zeros_like(difference))
 
-    def at_infinity(self, s: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-        return _right_asymptote(s, alpha, dictionary)
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        difference = s - d
+        return xp.exp(-xp.logaddexp(-difference, xp.zeros_like(difference)))
 
 
 @dataclass(frozen=True)
@@ -209,32 +232,11 @@ class Periodic(Kernel):
             if not (math.isfinite(number) and number > 0):
                 raise ValueError(f"{name} must be a positive finite number, got {number}")
 
-    def reference(self, gamma: float | None) -> reference.Periodic:
-        return reference.Periodic(self.period, self.length_scale)
+    def value(self, xp: Any, s: Array, d: Array) -> Array:
+        sine = xp.sin((math.pi / self.period) * (s - d))
+        return xp.exp((-2.0 / self.length_scale**2) * (sine * sine))
 
-    def value(self, s: Tensor, d: Tensor, gamma: Gamma) -> Tensor:
-        phase = (math.pi / self.period) * (s - d)
-        return torch.exp((-2.0 / self.length_scale**2) * torch.sin(phase).square())
-
-
-def _leading_term(powers: list[Tensor], s: Tensor) -> Tensor:
-    """The limit of ``sum(powers[k] * s**k)`` at infinite s: its highest term that is not 0.
-
-    Terms that are not used are formed with s = 1, since infinity times their 0 would be NaN, in the
-    value or in the derivative.
-    """
-    limit = powers[0] + torch.zeros_like(s)
-    found = torch.zeros_like(s, dtype=torch.bool)
-    for k in range(len(powers) - 1, 0, -1):
-        leading = ~found & (powers[k] != 0)
-        limit = torch.where(leading, powers[k] * torch.where(leading, s, 1.0) ** k, limit)
-        found = found | leading
-    return limit
-
-
-def _right_asymptote(s: Tensor, alpha: Tensor, dictionary: Tensor) -> Tensor:
-    """``sum(alpha * (s - dictionary))`` at plus infinity, 0 at minus infinity."""
-    slope = alpha.sum(-1)
-    offset = -(alpha * dictionary).sum(-1)
-    rising = _leading_term([offset, slope], torch.where(s > 0, s, 1.0))
-    return torch.where(s > 0, rising, 0.0)
+    def slope(self, xp: Any, s: Array, d: Array) -> Array:
+        double = xp.sin((2.0 * math.pi / self.period) * (s - d))
+        factor = -2.0 * math.pi / (self.period * self.length_scale**2)
+        return factor * double * self.value(xp, s, d)

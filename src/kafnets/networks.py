@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from kafnets.nn.activation import check_whole
+from kafnets.checks import check_integer
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.registry import Factory, accepted, declared_by, facts_of, find, make
 
@@ -50,8 +50,8 @@ def mlp(
         dtype: their type.
         options: for the activation.
     """
-    check_whole("inputs", inputs)
-    check_whole("outputs", outputs)
+    check_integer("inputs", inputs)
+    check_integer("outputs", outputs)
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
     linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
@@ -119,7 +119,7 @@ def hidden_layers(
     layers: list[nn.Module] = []
     width = inputs
     for number, share in zip(widths, _shares(dropout, len(widths), "hidden layers"), strict=True):
-        check_whole("hidden", number)
+        check_integer("hidden", number)
         block, width = _nonlinear(activation, width, number, linear, surroundings, options)
         layers += [*block, *_dropout(activation, share)]
     return layers, width
@@ -167,12 +167,12 @@ def cnn(
         ("filters", filters),
         ("outputs", outputs),
     ):
-        check_whole(name, value)
+        check_integer(name, value)
     if not isinstance(kernel_size, int) or kernel_size < 1 or kernel_size % 2 == 0:
         raise ValueError(f"kernel_size must be an odd whole number, got {kernel_size!r}")
     height, breadth = image_size if isinstance(image_size, tuple) else (image_size, image_size)
-    check_whole("image_size", height)
-    check_whole("image_size", breadth)
+    check_integer("image_size", height)
+    check_integer("image_size", breadth)
     linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
     convolution = _linear_maps(
         nn.Conv2d, generator, kernel_size=kernel_size, padding=kernel_size // 2, device=device, dtype=dtype

@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
@@ -53,8 +54,27 @@ class Facts:
 
 
 _UNDECLARED = Facts(family="other", parameters="?")
-_COMMON = {"self", "num_features", "in_features", "linear", "dim", "generator", "device", "dtype"}
+_COMMON = {
+    "self",
+    "num_features",
+    "groups",
+    "in_features",
+    "linear",
+    "dim",
+    "inplace",
+    "generator",
+    "device",
+    "dtype",
+}
 _registered: dict[str, Factory] = {}
+_OWN = ("kafnets.nn", "kafnets.zoo")
+"""What registers the package's own activations, imported when the first name is asked for."""
+
+
+@functools.cache
+def _load_own() -> None:
+    for module in _OWN:
+        importlib.import_module(module)
 
 
 def register(name: str) -> Callable[[F], F]:
@@ -78,6 +98,8 @@ def register(name: str) -> Callable[[F], F]:
         raise ValueError(f"name must be lower-case letters, digits and underscores, got {name!r}")
 
     def enter(factory: F) -> F:
+        if not _origin(factory).startswith("kafnets."):
+            _load_own()  # so that a name that is taken is known to be
         if not callable(factory):
             raise TypeError(f"{name!r} must stand for a class or a function, got {factory!r}")
         known = _registered.get(name)
@@ -91,6 +113,7 @@ def register(name: str) -> Callable[[F], F]:
 
 def names(family: str | None = None) -> list[str]:
     """All names, or those of one family, in the order of registration."""
+    _load_own()
     families = {name: facts_of(name).family for name in _registered}
     if family is not None and family not in families.values():
         raise ValueError(
@@ -101,11 +124,13 @@ def names(family: str | None = None) -> list[str]:
 
 def own_names() -> list[str]:
     """Those of this package: what the paper's comparisons are about, whatever else is registered."""
+    _load_own()
     return [name for name, factory in _registered.items() if _origin(factory).startswith("kafnets.")]
 
 
 def find(name: str) -> Factory:
     """What a name stands for."""
+    _load_own()
     if name not in _registered:
         near = difflib.get_close_matches(name, _registered, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""

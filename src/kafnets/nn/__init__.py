@@ -1,1 +1,10 @@
-"""Modules, their initialisers and presets, and regularisation."""
+"""Modules, and what regularizes them. Importing registers KAF and KAF2D."""
+
+from kafnets.nn.activation import Activation as Activation
+from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
+from kafnets.nn.kaf import KAF as KAF
+from kafnets.nn.kaf2d import KAF2D as KAF2D
+from kafnets.nn.regularization import distance_from_start as distance_from_start
+from kafnets.nn.regularization import param_groups as param_groups
+from kafnets.nn.regularization import penalty as penalty

@@ -1,39 +1,61 @@
-"""What activations with one or more parameters a channel share."""
+"""What activations with one or more parameters per channel share."""
 
-from numbers import Integral
-from typing import ClassVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.fx import Proxy
 
+from kafnets.checks import check_integer
+from kafnets.ops.layout import in_groups
 from kafnets.registry import Facts
 
 
-def check_whole(name: str, value: int, least: int = 1) -> None:
-    """Raise unless ``value`` is a whole number from ``least``."""
-    if not _is_whole(value) or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)  # NumPy's as well
-
-
 class Activation(nn.Module):
-    """An activation whose channels are along ``dim``."""
+    """An activation whose channels are along ``dim``, with a function for each or shared by some.
+
+    Args:
+        num_features: N, the number of channels along ``dim``. With 1, the default, one function is shared by
+            all channels, however many there are, as in ``nn.PReLU()``.
+        dim: the channel axis.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: one per
+            channel.
+    """
 
     facts: ClassVar[Facts]
     mixing_parameters: ClassVar[tuple[str, ...]] = ()
     l2_parameters: ClassVar[tuple[str, ...]] = ()
     undecayed_parameters: ClassVar[tuple[str, ...]] = ()
+    inputs: ClassVar[int] = 1
+    """Channels that one function takes."""
+    sharable: ClassVar[bool] = True
+    """Whether one function can serve any number of channels."""
 
-    def __init__(self, num_features: int, dim: int) -> None:
+    def __init__(self, num_features: int = 1, dim: int = 1, groups: int | None = None) -> None:
         super().__init__()
-        check_whole("num_features", num_features)
-        if not _is_whole(dim):
-            raise TypeError(f"dim must be a whole number, got {dim!r}")
+        check_integer("num_features", num_features)
+        if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
+            raise TypeError(f"dim must be an integer, got {dim!r}")
+        if num_features > 1 and num_features % self.inputs:
+            raise ValueError(
+                f"num_features must be even, since neighboring channels are paired, got {num_features}"
+            )
+        functions = max(1, num_features // self.inputs)
+        if groups is not None:
+            check_integer("groups", groups)
+            if functions % groups:
+                raise ValueError(
+                    f"groups must be a divisor of {functions}, the number of functions, got {groups}"
+                )
         self.num_features = num_features
-        self.dim = dim
+        self.dim = int(dim)
+        self.groups = functions if groups is None else groups
+        self._any_width = self.sharable and num_features == 1
+        self._shares = self._any_width or self.groups != functions
 
     @property
     def out_features(self) -> int:
@@ -42,15 +64,41 @@ class Activation(nn.Module):
 
     def extra_repr(self) -> str:
         own = "".join(f", {name}={getattr(self, name)!r}" for name in self._shown)
-        return f"{self.num_features}{own}, dim={self.dim}"
+        return f"{self._width}{own}, dim={self.dim}"
+
+    @property
+    def _width(self) -> str:
+        """Of ``repr``."""
+        shared = self._shares and not self._any_width
+        return f"{self.num_features}, groups={self.groups}" if shared else f"{self.num_features}"
 
     _shown: ClassVar[tuple[str, ...]] = ()
 
-    def _check_input(self, input: Tensor) -> None:
+    def forward(self, input: Tensor) -> Tensor:
+        if type(input) is not Tensor and isinstance(input, Proxy):
+            return leaf_of_trace(self, input)
         dim, shape = self.dim, input.shape
+        fits = self._any_width or (-len(shape) <= dim < len(shape) and shape[dim] == self.num_features)
+        if not (fits and input.is_floating_point()):
+            self._refuse(input)
+        return self.compute_shared(input) if self._shares else self.compute(input, dim)
+
+    def compute(self, s: Tensor, dim: int) -> Tensor:
+        """The functions' values, for any floating-point input with its own function for each channel."""
+        raise NotImplementedError
+
+    def compute_shared(self, input: Tensor) -> Tensor:
+        """The same where channels share functions."""
+        return in_groups(self.compute, input, self.groups, self.dim)
+
+    def _refuse(self, input: Tensor) -> None:
+        dim, shape = self.dim, input.shape
+        if not input.is_floating_point():
+            raise TypeError(
+                f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with "
+                ".float()"
+            )
         if -len(shape) <= dim < len(shape):
-            if shape[dim] == self.num_features:
-                return
             raise ValueError(
                 f"{type(self).__name__} was built for num_features={self.num_features} along "
                 f"dim={dim}, but the input of shape {tuple(shape)} has {shape[dim]} there"
@@ -64,31 +112,57 @@ class Activation(nn.Module):
 class ByChannel(Activation):
     """A formula with parameters for each channel. Half precision is computed in float32."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input(input)
-        if not input.is_floating_point():
-            raise TypeError(
-                f"input must be a floating-point tensor, got {input.dtype}: convert it, say with .float()"
-            )
+    def compute(self, s: Tensor, dim: int) -> Tensor:
         # At small batches what is done here shows, so nothing is converted that need not be.
-        given = dtype = input.dtype
+        given = dtype = s.dtype
         if dtype is not torch.float32 and dtype is not torch.float64:
             dtype = torch.promote_types(dtype, torch.float32)
         for parameter in self._parameters.values():
             if parameter is not None and parameter.dtype is not dtype:
                 dtype = torch.promote_types(dtype, parameter.dtype)
-        return self.activate(input) if dtype is given else self.activate(input.to(dtype)).to(given)
+        return self.activate(s, dim) if dtype is given else self.activate(s.to(dtype), dim).to(given)
 
-    def activate(self, s: Tensor) -> Tensor:
-        """The formula, in float32 or float64."""
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        """The formula, in float32 or float64, for one channel per function along ``dim``."""
         raise NotImplementedError
 
-    def along(self, parameter: Tensor, s: Tensor) -> Tensor:
+    def along(self, parameter: Tensor, s: Tensor, dim: int) -> Tensor:
         """``(N,)`` or ``(K, N)`` such that it meets the channels of ``s``, the K going before all axes."""
         if parameter.dtype is not s.dtype:
             parameter = parameter.to(s.dtype)
-        if parameter.dim() == 1 and self.dim in (-1, s.dim() - 1):
+        if parameter.dim() == 1 and dim in (-1, s.dim() - 1):
             return parameter  # broadcasting finds the last axis by itself
         shape = [1] * s.dim()
-        shape[self.dim] = self.num_features
+        shape[dim] = parameter.shape[-1]
         return parameter.reshape(*parameter.shape[:-1], *shape)
+
+
+def leaf_of_trace(module: nn.Module, *inputs: Any) -> Any:
+    """What symbolic tracing by ``torch.fx`` gets: a call of the module as a whole, as for torch's own."""
+    tracer: Any = inputs[0].tracer
+    return tracer.create_proxy("call_module", tracer.path_of_module(module), inputs, {})
+
+
+def full_precision(s: Tensor) -> AbstractContextManager[None]:
+    """Keeps autocast from multiplying matrices in half precision."""
+    if s.is_meta or not torch.is_autocast_enabled(s.device.type):
+        return nullcontext()
+    return torch.autocast(s.device.type, enabled=False)
+
+
+class TorchSource:
+    """How torch draws first values: see :class:`kafnets.starts.Source`."""
+
+    def __init__(self, like: Tensor | None = None, generator: torch.Generator | None = None) -> None:
+        self.like, self.generator = like, generator
+
+    def normal(self, std: float, shape: tuple[int, ...]) -> Tensor:
+        """In the dtype of ``like`` and on its device."""
+        assert self.like is not None
+        return self.like.new_empty(shape).normal_(0.0, std, generator=self.generator)
+
+    def call(self, function: Callable[..., Any], *places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """With float64 tensors, on the CPU whatever the default device is: a solution is found there."""
+        with torch.no_grad(), torch.device("cpu"):
+            values = function(*(torch.from_numpy(np.array(each)) for each in places))
+            return torch.as_tensor(values, dtype=torch.float64).numpy()

@@ -1,30 +1,30 @@
 """A layer in which every connection has a function of its own."""
 
+import math
 from typing import ClassVar
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
-from torch.nn import functional
+from torch.fx import Proxy
+from torch.nn.functional import linear
 
-from kafnets import reference
-from kafnets.kernels import Gaussian, Kernel
-from kafnets.nn.activation import check_whole
-from kafnets.nn.expansions import resolve_dictionary
-from kafnets.nn.presets import find_preset
+from kafnets.checks import check_integer
+from kafnets.expansion import Expansion
+from kafnets.functional import EDGEWISE_KERNEL, edgewise
+from kafnets.kernels import Kernel
+from kafnets.nn.activation import full_precision, leaf_of_trace
+from kafnets.nn.dictionary import DictionaryModule
+from kafnets.ops.kaf import TORCH
 
-BANDWIDTH_DIVISOR = 1.0
-"""Where the paper, for the activations of neurons, has 6."""
 
-
-class EdgewiseKAF(nn.Module):
+class EdgewiseKAF(DictionaryModule):
     r"""A layer whose connections are learned functions, as in Kolmogorov-Arnold networks.
 
     .. math:: y_o = b_o + \sum_i \Big( w_{o,i} \, x_i + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Big)
 
-    It stands in the place of a linear map *and* its activation, with D + 1 numbers a connection where a KAF
-    has D a neuron::
+    It stands in the place of a linear map *and* its activation, with D + 1 numbers per connection where a KAF
+    has D per neuron::
 
         nn.Sequential(EdgewiseKAF(48, 32, boundary=1.0), nn.LayerNorm(32), EdgewiseKAF(32, 11))
 
@@ -32,13 +32,13 @@ class EdgewiseKAF(nn.Module):
     dictionary a Gaussian expansion is 0 and the linear part is what is left.
 
     Shape: input ``(..., in_features)``, output ``(..., out_features)``. For its gradients a call keeps some
-    three times ``dictionary_size`` numbers an input.
+    three times ``dictionary_size`` numbers per input. Half precision is computed in float32.
 
     Args:
         in_features: the size of the last axis of the input.
         out_features: that of the output.
         dictionary_size: D, the number of dictionary elements, equispaced.
-        boundary: the dictionary reaches from ``-boundary`` to ``boundary``. None: 3.0.
+        boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with bandwidth :math:`1 / \Delta^2`, for a spacing of :math:`\Delta`,
             not learned. The paper's rule of thumb, six times less, is for longer dictionaries: with the few
             elements that a connection has, its terms are so wide that all functions are alike.
@@ -56,10 +56,8 @@ class EdgewiseKAF(nn.Module):
 
     mixing_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
-    alpha: Tensor
     weight: Tensor
     bias: Tensor
-    dictionary: Tensor
 
     def __init__(
         self,
@@ -67,7 +65,7 @@ class EdgewiseKAF(nn.Module):
         out_features: int,
         *,
         dictionary_size: int = 8,
-        boundary: float | None = None,
+        boundary: float = 3.0,
         kernel: Kernel | None = None,
         dictionary: ArrayLike | Tensor | None = None,
         generator: torch.Generator | None = None,
@@ -75,45 +73,44 @@ class EdgewiseKAF(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        check_whole("in_features", in_features)
-        check_whole("out_features", out_features)
+        check_integer("in_features", in_features)
+        check_integer("out_features", out_features)
         self.in_features, self.out_features = in_features, out_features
-        self.kernel = Gaussian() if kernel is None else kernel
-        paper = find_preset("paper")
-        exact = resolve_dictionary(
-            dictionary, dictionary_size, paper.boundary if boundary is None else boundary
+        expansion = Expansion.of(
+            dictionary_size=dictionary_size,
+            boundary=boundary,
+            dictionary=dictionary,  # type: ignore[arg-type]
+            kernel=EDGEWISE_KERNEL if kernel is None else kernel,
         )
-        self.gamma = None
-        if isinstance(self.kernel, Gaussian):
-            if self.kernel.learn_gamma:
-                raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
-            self.gamma = self.kernel.gamma or reference.bandwidth_rule_of_thumb(
-                reference.spacing(exact), dimensions=1, divisor=BANDWIDTH_DIVISOR
-            )
+        if expansion.learn_gamma:
+            raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
         for name, shape in (
-            ("alpha", (out_features, in_features, len(exact))),
+            ("alpha", (out_features, in_features, *expansion.shape)),
             ("weight", (out_features, in_features)),
             ("bias", (out_features,)),
         ):
             self.register_parameter(name, nn.Parameter(torch.empty(shape, device=device, dtype=dtype)))
-        self.register_buffer("dictionary", torch.from_numpy(exact).to(self.alpha))
+        self._stand_on(expansion, device)
         self.reset_parameters(generator)
 
     @property
-    def dictionary_size(self) -> int:
-        """D, the number of dictionary elements."""
-        return self.alpha.shape[2]
+    def gamma(self) -> float | None:
+        """The bandwidth; None for kernels without one."""
+        return self.expansion.gamma
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Start again: weights by Glorot's uniform distribution, expansions near 0, biases 0."""
+        """Reset the parameters: weights by Glorot's uniform distribution, expansions near 0, biases 0."""
         with torch.no_grad():
             nn.init.xavier_uniform_(self.weight, generator=generator)
             # Small beside the linear part, the smaller the more elements there are.
-            spread = 1 / np.sqrt(self.in_features * self.dictionary_size)
-            self.alpha.normal_(0, float(spread), generator=generator)
+            spread = 1 / math.sqrt(self.in_features * self.dictionary_size)
+            self.alpha.normal_(0, spread, generator=generator)
             self.bias.zero_()
+        self._restore_dictionary()
 
     def forward(self, input: Tensor) -> Tensor:
+        if type(input) is not Tensor and isinstance(input, Proxy):
+            return leaf_of_trace(self, input)
         if input.shape[-1] != self.in_features:
             raise ValueError(
                 f"EdgewiseKAF was built for in_features={self.in_features}, but the input of shape "
@@ -123,10 +120,11 @@ class EdgewiseKAF(nn.Module):
             raise TypeError(
                 f"input must be a floating-point tensor, got {input.dtype}: convert it, say with .float()"
             )
-        terms = self.kernel.value(input[..., None], self.dictionary, self.gamma)
-        return functional.linear(terms.flatten(-2), self.alpha.flatten(1)) + functional.linear(
-            input, self.weight, self.bias
-        )
+        dtype = torch.promote_types(torch.promote_types(input.dtype, self.alpha.dtype), torch.float32)
+        with full_precision(input):
+            x = input.to(dtype)
+            straight = linear(x, self.weight.to(dtype), self.bias.to(dtype))
+            return (edgewise(x, self.alpha, self.expansion) + straight).to(input.dtype)
 
     def functions(self, s: Tensor) -> Tensor:
         """Every connection's function, its linear part included, at the places ``s``, ``(places,)``.
@@ -136,7 +134,7 @@ class EdgewiseKAF(nn.Module):
         """
         if s.dim() != 1:
             raise ValueError(f"s must have one axis, the places to look at, got shape {tuple(s.shape)}")
-        terms = self.kernel.value(s[:, None], self.dictionary, self.gamma)
+        terms = self.kernel.value(TORCH, s[:, None], self.dictionary)
         return self.alpha @ terms.T + self.weight[..., None] * s
 
     def extra_repr(self) -> str:

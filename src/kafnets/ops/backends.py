@@ -6,16 +6,19 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from kafnets.coexistence import obstacle_to_triton
-from kafnets.ops import cpu
+from kafnets.ops import native
+from kafnets.ops.formula import Formula
 
 NAMES = ("auto", "cpu", "triton", "portable", "composite")
 
-_asked_for = "auto"
+asked = "auto"
+"""The name given to :func:`set_backend`."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,14 @@ def backend(device: torch.device | str = "cpu") -> Backend:
     uneven dictionaries take the portable implementation; function transforms (``torch.func``, forward mode)
     and ``torch.export`` the composite one.
     """
-    if _asked_for != "auto":
-        return Backend(_asked_for, "asked for by set_backend or use_backend")
+    if asked != "auto":
+        return Backend(asked, "asked for by set_backend or use_backend")
     kind = torch.device(device).type
-    if kind == "cpu" and cpu.loaded.module is not None:
-        return Backend("cpu", f"native kernels for {cpu.loaded.description}")
+    if kind == "cpu" and native.loaded.module is not None:
+        return Backend("cpu", f"native kernels for {native.loaded.description}")
     if kind == "cuda" and triton_obstacle() is None:
         return Backend("triton", "Triton is installed")
-    reasons = {"cpu": cpu.loaded.description, "cuda": triton_obstacle()}
+    reasons = {"cpu": native.loaded.description, "cuda": triton_obstacle()}
     return Backend("portable", reasons.get(kind) or f"there are no fused kernels for {kind} devices")
 
 
@@ -57,19 +60,22 @@ def set_backend(name: str) -> None:
     Raises:
         RuntimeError: at once if it cannot run here, later if it cannot run what it is given.
     """
-    global _asked_for
+    global asked
     if name not in NAMES:
         raise ValueError(f"backend must be one of {', '.join(map(repr, NAMES))}, got {name!r}")
-    obstacle = {"cpu": None if cpu.loaded.module else cpu.loaded.description, "triton": triton_obstacle()}
+    obstacle = {
+        "cpu": None if native.loaded.module else native.loaded.description,
+        "triton": triton_obstacle(),
+    }
     if obstacle.get(name):
         raise RuntimeError(f"backend {name!r} cannot run here: {obstacle[name]}")
-    _asked_for = name
+    asked = name
 
 
 @contextmanager
 def use_backend(name: str) -> Iterator[None]:
     """:func:`set_backend` for the length of a ``with`` block."""
-    before = _asked_for
+    before = asked
     set_backend(name)
     try:
         yield
@@ -77,14 +83,43 @@ def use_backend(name: str) -> Iterator[None]:
         set_backend(before)
 
 
-def asked_for() -> str:
-    """The name given to :func:`set_backend`."""
-    return _asked_for
-
-
 def triton_obstacle() -> str | None:
     """Why Triton cannot be used, None if it can."""
     return obstacle_to_triton()
+
+
+class Runner(Protocol):
+    """An implementation of formulas."""
+
+    def forward(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
+        """The result, in the input's dtype and memory layout."""
+
+    def backward(
+        self,
+        formula: Formula,
+        upstream: Tensor,
+        s: Tensor,
+        table: Tensor,
+        dim: int,
+        wanted: tuple[bool, bool],
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """The gradients of input and table, None for those not wanted."""
+
+
+def fused_runner(formula: Formula, s: Tensor) -> Runner | None:
+    """The fused kernels for a formula on the input's device; None where there are none."""
+    if s.is_cpu:
+        return native.kernels if formula.kernel is not None else None
+    if s.is_cuda and formula.has_triton and triton_obstacle() is None:
+        return triton_runner()
+    return None
+
+
+def triton_runner() -> Runner:
+    """The Triton kernels."""
+    from kafnets.ops.triton import TRITON
+
+    return TRITON
 
 
 @functools.cache
@@ -92,7 +127,7 @@ def warn_once_without_native_kernels() -> None:
     """Say that a faster way exists; once a process."""
     warnings.warn(
         "kafnets runs on its portable path, several times slower than its native kernels: "
-        f"{cpu.loaded.description}. Reinstall with a C++ compiler present, or silence this with "
+        f"{native.loaded.description}. Reinstall with a C++ compiler present, or silence this with "
         "kafnets.set_backend('portable')",
         stacklevel=2,
     )

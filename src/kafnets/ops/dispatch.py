@@ -1,171 +1,114 @@
-"""The entry points, and the one place where it is decided how they run."""
+"""The one place where it is decided how a formula runs, and where its derivative is recorded."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import forward_ad
 
-from kafnets.kernels import Gamma, Gaussian, Kernel
-from kafnets.ops import backends, composite, cpu, fused, library, portable
-from kafnets.ops.bandwidths import kaf_by_bandwidth
-from kafnets.ops.grid import Grid
-from kafnets.ops.layout import along_dim
-from kafnets.ops.transforms import needs_plain_formula
+from kafnets.ops import backends, native, operator
+from kafnets.ops.backends import Runner
+from kafnets.ops.formula import Formula
+from kafnets.ops.plain import PORTABLE, differentiate, plain
 
 
-def kaf(
-    input: Tensor,
-    alpha: Tensor,
-    dictionary: Tensor,
-    *,
-    kernel: Kernel,
-    gamma: Gamma,
-    dim: int,
-    grid: Grid | None = None,
-    fusable: bool = False,
-) -> Tensor:
-    r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)`.
-
-    Args:
-        input: any shape, with N channels along ``dim``.
-        alpha: ``(N, D)``.
-        dictionary: ``(D,)``, strictly increasing.
-        kernel: the kernel.
-        gamma: its bandwidth, a number or a tensor ``()`` or ``(N,)``; None for kernels without.
-        dim: the channel axis.
-        grid: the dictionary again, if it is equispaced.
-        fusable: what :func:`can_be_fused` says of kernel, gamma and grid; opens the way to the fused kernels.
+def apply(formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
+    """A formula with its coefficients ``table``, ``(N, ...)``, for the channels of ``s`` along ``dim``.
 
     Returns:
-        The input's shape, dtype and memory layout. Half precision is computed in float32.
+        The input's dtype and memory layout. Half precision is computed in float32.
     """
-    return _expand(_ONE, input, alpha, dictionary, kernel, gamma, dim, grid, fusable)
+    runner = choose(formula, s, table)
+    if runner is None:
+        return plain(formula, s, table, dim)
+    if runner is operator:
+        assert formula.kernel is not None
+        return operator.apply(s, table, formula.kernel, formula.settings, dim)
+    if torch.is_grad_enabled() and (s.requires_grad or table.requires_grad):
+        return _record(formula, runner, s, table, dim)
+    return runner.forward(formula, s, table, dim)  # type: ignore[no-any-return, union-attr]
 
 
-def kaf2d(
-    input: Tensor,
-    alpha: Tensor,
-    dictionary: Tensor,
-    *,
-    kernel: Kernel,
-    gamma: Gamma,
-    dim: int,
-    grid: Grid | None = None,
-    fusable: bool = False,
-) -> Tensor:
-    """As :func:`kaf` for pairs of neighbours: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
-    return _expand(_TWO, input, alpha, dictionary, kernel, gamma, dim, grid, fusable)
+def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
+    """The runner; the module :mod:`kafnets.ops.operator` to go through a torch operator; None for the plain form."""
+    asked = backends.asked
+    if asked == "composite":
+        return None
+    if torch.compiler.is_compiling():
+        # What has no fused kernel, the compiler fuses. An exported program should run without this package.
+        seen = asked != "portable" and not torch.compiler.is_exporting()
+        return operator if seen and backends.fused_runner(formula, s) is not None else None
+    if needs_plain_formula(s, table):
+        return None
+    if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
+        return operator if backends.fused_runner(formula, s) is not None else None
+    if asked == "portable":
+        return PORTABLE
+    if asked == "auto" and s.is_cpu and formula.kernel is not None and native.kernels is not None:
+        return native.kernels  # as the next line would find, but it shows at small batches
+    runner = backends.fused_runner(formula, s)
+    if asked == "auto":
+        if runner is not None:
+            return runner
+        if s.is_cpu and formula.kernel is not None:
+            backends.warn_once_without_native_kernels()
+        return PORTABLE
+    return _forced(asked, formula, s, runner)
 
 
-def can_be_fused(kernel: Kernel, gamma: Gamma, grid: Grid | None) -> bool:
-    """Whether fused kernels exist: for the Gaussian with a fixed, moderate gamma on an equispaced grid.
+def needs_plain_formula(*tensors: Tensor) -> bool:
+    """Whether someone looks into the computation to whom a hand-written derivative would be invisible.
 
-    To be asked once for a module, not for every call, which at small batches costs as much as the work.
+    They must find nothing but torch's own operators there, or the result would silently be wrong.
     """
+    for tensor in tensors:
+        # Subclasses have ideas of their own, and meta tensors no values.
+        if (type(tensor) is not Tensor and type(tensor) is not nn.Parameter) or tensor.is_meta:
+            return True
     return (
-        type(kernel) is Gaussian
-        and type(gamma) is float
-        and grid is not None
-        and cpu.can_represent(grid, gamma)
+        torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+        or torch._C._get_tracing_state() is not None
     )
 
 
-class _Expansion(NamedTuple):
-    composite: Callable[..., Tensor]
-    portable: Callable[..., Tensor]
+def _forced(asked: str, formula: Formula, s: Tensor, runner: Any) -> Any:
+    """The runner that was asked for by name."""
+    obstacle = backends.obstacle_to_fusing(asked, s)
+    if asked == "triton" and obstacle is None and formula.has_triton:
+        return backends.triton_runner()  # also on the CPU, under Triton's interpreter
+    if asked == "cpu" and obstacle is None and runner is not None:
+        return runner
+    if formula.refusal is None:
+        return PORTABLE
+    raise RuntimeError(f"backend {asked!r} cannot run this: {obstacle or formula.refusal}")
 
 
-_ONE = _Expansion(composite.kaf, portable.kaf)
-_TWO = _Expansion(composite.kaf2d, portable.kaf2d)
+class _Recorded(torch.autograd.Function):
+    """Keeps activations and table, and computes everything else again in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, formula: Formula, runner: Runner, s: Tensor, table: Tensor, dim: int) -> Tensor:
+        ctx.save_for_backward(s, table)
+        ctx.rest = formula, runner, dim
+        return runner.forward(formula, s, table, dim)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        s, table = ctx.saved_tensors
+        formula, runner, dim = ctx.rest
+        wanted = ctx.needs_input_grad[2:4]
+        # A derivative that will itself be differentiated, or that stands for many gradients at once and so has
+        # no memory of its own, is left to autograd.
+        again = torch.is_grad_enabled()
+        if again or torch._C._functorch.is_legacy_batchedtensor(upstream[0]):
+            found = differentiate(formula, upstream[0], s, table, dim, wanted, again)
+        else:
+            found = runner.backward(formula, upstream[0], s, table, dim, wanted)
+        return None, None, *found, None
 
 
-def _expand(
-    expansion: _Expansion,
-    input: Tensor,
-    alpha: Tensor,
-    dictionary: Tensor,
-    kernel: Kernel,
-    gamma: Gamma,
-    dim: int,
-    grid: Grid | None,
-    fusable: bool,
-) -> Tensor:
-    if not input.is_floating_point():
-        raise TypeError(
-            f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with .float()"
-        )
-    if alpha.is_cpu is not input.is_cpu and alpha.device != input.device:
-        raise ValueError(
-            f"input is on {input.device} but the coefficients are on {alpha.device}: move one of them"
-        )
-    learned = not fusable and expansion is _ONE and _is_learned(kernel, gamma, grid)
-    how = _choose(input, alpha, fusable, learned)
-    if how == "composite":
-        return along_dim(expansion.composite, input, alpha, dictionary, kernel, gamma, dim)
-    if how == "portable":
-        return along_dim(expansion.portable, input, alpha, dictionary, kernel, gamma, dim, grid)
-    assert grid is not None
-    if how == "by bandwidth":
-        assert isinstance(gamma, Tensor)
-        return kaf_by_bandwidth(input, alpha, gamma, grid, dim=dim)
-    assert type(gamma) is float
-    if how == "cpu":
-        assert cpu.kernels is not None
-        return fused.run(input, alpha, grid, gamma, dim, cpu.kernels)
-    if how == "operator":
-        return library.expand(input, alpha, grid.first, grid.spacing, gamma, dim)
-    from kafnets.ops.triton import TritonRunner
-
-    return fused.run(input, alpha, grid, gamma, dim, TritonRunner())
-
-
-def _choose(input: Tensor, alpha: Tensor, fusable: bool, learned: bool) -> str:
-    """The backend's name; "operator" for the fused kernels behind a torch operator.
-
-    "by bandwidth" is the native kernel for ``learned`` bandwidths, which are a tensor.
-    """
-    asked_for = backends.asked_for()
-    if asked_for == "composite":
-        return "composite"
-    if torch.compiler.is_compiling():
-        # What has no fused kernel, the compiler fuses. An exported program should run without this package.
-        opaque = fusable and _kernels_for(input) is not None and not torch.compiler.is_exporting()
-        return "operator" if opaque and asked_for != "portable" else "composite"
-    if needs_plain_formula(input, alpha):
-        return "composite"
-    if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
-        return "operator" if fusable and _kernels_for(input) is not None else "composite"
-    if learned and asked_for in ("auto", "cpu") and _kernels_for(input) == "cpu":
-        return "by bandwidth"
-    if asked_for == "auto":
-        return _fastest(input) if fusable else "portable"
-    if asked_for == "portable":
-        return "portable"
-    obstacle = backends.obstacle_to_fusing(asked_for, input)
-    if not fusable:
-        obstacle = (
-            "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be "
-            "learned for KAF on the CPU only"
-        )
-    if obstacle:
-        raise RuntimeError(f"backend {asked_for!r} cannot run this: {obstacle}")
-    return asked_for
-
-
-def _is_learned(kernel: Kernel, gamma: Gamma, grid: Grid | None) -> bool:
-    return type(kernel) is Gaussian and isinstance(gamma, Tensor) and grid is not None
-
-
-def _fastest(input: Tensor) -> str:
-    kernels = _kernels_for(input)
-    if kernels is None and input.is_cpu:
-        backends.warn_once_without_native_kernels()
-    return kernels or "portable"
-
-
-def _kernels_for(input: Tensor) -> str | None:
-    """The fused kernels that its device has."""
-    if input.is_cpu:
-        return "cpu" if cpu.kernels is not None else None
-    return "triton" if input.is_cuda and backends.triton_obstacle() is None else None
+# What Function.apply comes to where torch.func is not at work, which was made sure of. The detour through Python
+# shows at small batches.
+_record: Callable[..., Tensor] = super(torch.autograd.Function, _Recorded).apply

@@ -1,13 +1,10 @@
 """Sums of hinges, which make any continuous piecewise-linear function."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from kafnets.ops.cpu import Settings
-from kafnets.ops.recomputed import columns, over_channels, recomputed
+from kafnets.ops.dispatch import apply
+from kafnets.ops.formula import FORMULAS, Formula, columns, over_channels
 
 
 def hinge_sum(
@@ -24,27 +21,27 @@ def hinge_sum(
         rectified: the base is :math:`\max\{0, s\}`, or else s.
         dim: the channel axis.
     """
-    return recomputed(_Hinges(to_the_right, rectified), s, torch.cat([slopes, places], 1), dim)
+    return apply(Hinges(to_the_right, rectified), s, torch.cat([slopes, places], 1), dim)
 
 
-@dataclass(frozen=True)
-class _Hinges:
-    to_the_right: int
-    rectified: bool
+class Hinges(Formula):
+    """Slopes, then places, of each channel."""
 
-    kernel: ClassVar[str] = "hinges"
+    kernel = "hinges"
 
-    @property
-    def settings(self) -> Settings:
-        return float(self.to_the_right), float(self.rectified), 0.0
+    def __init__(self, to_the_right: int, rectified: bool) -> None:
+        self.to_the_right, self.rectified = to_the_right, rectified
+        self.settings = (float(to_the_right), float(rectified), 0.0)
 
-    def value(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
+    def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         result = s.relu() if self.rectified else s
         for slope, opening, _ in self._hinges(s, table, dim):
             result = torch.addcmul(result, slope, opening.relu())
         return result
 
-    def gradients(self, upstream: Tensor, s: Tensor, table: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    def gradients(
+        self, upstream: Tensor, s: Tensor, table: Tensor, dim: int, wanted: tuple[bool, bool]
+    ) -> tuple[Tensor, Tensor]:
         of_s = torch.where(s > 0, upstream, 0) if self.rectified else upstream
         of_slopes, of_places = [], []
         for slope, opening, side in self._hinges(s, table, dim):
@@ -56,9 +53,14 @@ class _Hinges:
 
     def _hinges(self, s: Tensor, table: Tensor, dim: int) -> list[tuple[Tensor, Tensor, int]]:
         """Slope, what the hinge opens by, and side."""
-        found = columns(table, s, dim)
-        half = len(found) // 2
+        slopes_and_places = columns(table, s, dim)
+        half = len(slopes_and_places) // 2
         return [
             (slope, s - place, 1) if i < self.to_the_right else (slope, place - s, -1)
-            for i, (slope, place) in enumerate(zip(found[:half], found[half:], strict=True))
+            for i, (slope, place) in enumerate(
+                zip(slopes_and_places[:half], slopes_and_places[half:], strict=True)
+            )
         ]
+
+
+FORMULAS["hinges"] = lambda settings, shape: Hinges(int(settings[0]), bool(settings[1]))

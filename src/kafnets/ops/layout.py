@@ -1,28 +1,19 @@
-"""Channel axis, dtype and memory layout: formulas see channels last, callers what they came with."""
+"""Channel axis and memory layout: callers get what they came with, whatever a formula works on."""
 
 from collections.abc import Callable
-from typing import Any
 
-import torch
 from torch import Tensor
 
 
-def along_dim(
-    formula: Callable[..., Tensor],
-    input: Tensor,
-    alpha: Tensor,
-    dictionary: Tensor,
-    kernel: Any,
-    gamma: Any,
-    dim: int,
-    *rest: Any,
-) -> Tensor:
-    """Apply a formula for channels last in float32 or float64 to an input of any layout and dtype."""
-    dtype = torch.promote_types(torch.promote_types(input.dtype, alpha.dtype), torch.float32)
-    s = input.to(dtype).movedim(dim, -1)
-    gamma = gamma.to(dtype) if isinstance(gamma, Tensor) else gamma
-    result = formula(s, alpha.to(dtype), dictionary.to(dtype), kernel, gamma, *rest)
-    return in_layout_of(input, result.movedim(-1, dim)).to(input.dtype)
+def in_groups(run: Callable[[Tensor, int], Tensor], s: Tensor, groups: int, dim: int) -> Tensor:
+    """``run(s, dim)`` for functions that neighboring channels share: it is given one channel per group.
+
+    The members of a group become positions, which costs nothing.
+    """
+    if groups == 1:
+        return run(s.unsqueeze(0), 0).squeeze(0)
+    axis = dim % s.dim()
+    return run(s.unflatten(axis, (groups, -1)), axis).flatten(axis, axis + 1)
 
 
 def in_layout_of(input: Tensor, result: Tensor) -> Tensor:

@@ -25,8 +25,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from kafnets.expansion import Expansion
 from kafnets.ops import triton_kernels
-from kafnets.ops.grid import Grid
+from kafnets.ops.formula import Formula
+from kafnets.ops.kaf import ExpansionFormula
 from kafnets.ops.layout import in_memory_order, in_written_order
 
 LARGEST_TILE = 1024
@@ -51,39 +53,46 @@ _COMPILATION = {"enable_fp_fusion": True}
 class TritonRunner:
     """The Triton kernels as a fused implementation."""
 
-    def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
+    def forward(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
         """The expansion, in the input's dtype and memory layout."""
-        x, axis, order = in_memory_order(input, dim)
+        assert isinstance(formula, ExpansionFormula)
+        x, axis, order = in_memory_order(s.resolve_neg(), dim)
+        alpha = table.resolve_neg()
         view = _View.of(x, axis, alpha)
         shape = (*x.shape[:axis], view.neurons, *x.shape[axis + 1 :])
         result = torch.empty(shape, dtype=x.dtype, device=x.device)
         if result.numel():
-            _forward(x, _neurons_innermost(alpha, view.dtype), result, grid, gamma, view)
+            _forward(x, _neurons_innermost(alpha, view.dtype), result, formula.expansion, view)
         return in_written_order(result, order)
 
     def backward(
         self,
+        formula: Formula,
         upstream: Tensor,
-        input: Tensor,
-        alpha: Tensor,
-        grid: Grid,
-        gamma: float,
+        s: Tensor,
+        table: Tensor,
         dim: int,
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
-        """The gradients of input and alpha, None for those not wanted."""
-        x, axis, order = in_memory_order(input, dim)
+        """The gradients of input and coefficients, None for those not wanted."""
+        assert isinstance(formula, ExpansionFormula)
+        x, axis, order = in_memory_order(s.resolve_neg(), dim)
+        alpha, upstream = table.resolve_neg(), upstream.resolve_neg()
         view = _View.of(x, axis, alpha)
         u = (upstream if order is None else upstream.permute(order)).contiguous()
         by_input = torch.empty_like(x) if wanted[0] else None
         partials = _workspace(alpha, view) if wanted[1] else None
         if u.numel() and any(wanted):
             backward = _backward_1d if alpha.dim() == 2 else _backward_2d
-            backward(x, _neurons_innermost(alpha, view.dtype), u, by_input, partials, grid, gamma, view)
+            coefficients = _neurons_innermost(alpha, view.dtype)
+            backward(x, coefficients, u, by_input, partials, formula.expansion, view)
         return (
             None if by_input is None else in_written_order(by_input, order),
             None if partials is None else partials.sum(0).movedim(-1, 0).to(alpha.dtype).contiguous(),
         )
+
+
+TRITON = TritonRunner()
 
 
 class _View(NamedTuple):
@@ -140,7 +149,7 @@ def _workspace(alpha: Tensor, view: _View) -> Tensor:
 
 
 @functools.lru_cache(maxsize=256)
-def _constants(grid: Grid, gamma: float, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _constants(expansion: Expansion, dtype: torch.dtype, device: torch.device) -> Tensor:
     """What the kernels know of kernel and dictionary, rounded once to the computing precision.
 
     Triton passes numbers in float32, so they come in a tensor. It is kept because a copy to the GPU
@@ -148,23 +157,24 @@ def _constants(grid: Grid, gamma: float, dtype: torch.dtype, device: torch.devic
     ``t = root * (x - d)``, and their derivatives ``slope * t`` times that. Then the activation from
     which on all is zero, and the dictionary.
     """
+    gamma, elements = expansion.gamma, expansion.dictionary.values
+    assert gamma is not None
     root = math.sqrt(gamma / math.log(2.0))
     slope = -2.0 * gamma / root
-    elements = grid.elements()
     # Twice as far as needed, so that no rounding of dictionary elements matters.
     limit = 2.0 * (max(abs(elements[0]), abs(elements[-1])) + math.sqrt(_VANISHED) / root)
     return torch.tensor([root, slope, limit, *elements], dtype=dtype, device=device)
 
 
-def _forward(x: Tensor, alpha: Tensor, result: Tensor, grid: Grid, gamma: float, view: _View) -> None:
-    constants = _constants(grid, gamma, view.dtype, x.device)
-    sizes = (view.rows, view.neurons, view.positions, grid.size)
+def _forward(x: Tensor, alpha: Tensor, result: Tensor, expansion: Expansion, view: _View) -> None:
+    constants = _constants(expansion, view.dtype, x.device)
+    sizes = (view.rows, view.neurons, view.positions, expansion.dictionary.size)
     if alpha.dim() == 2:
         tile = view.tile(LARGEST_TILE)
         kernel = triton_kernels.forward_1d
         options: dict[str, Any] = {}
     else:
-        tile, options = _tile_2d(grid, view)
+        tile, options = _tile_2d(expansion, view)
         kernel = triton_kernels.forward_2d
     programs = view.tiles_along(tile) * view.tiles_across(tile)
     with torch.cuda.device_of(x):
@@ -177,13 +187,12 @@ def _backward_1d(
     upstream: Tensor,
     by_input: Tensor | None,
     partials: Tensor | None,
-    grid: Grid,
-    gamma: float,
+    expansion: Expansion,
     view: _View,
 ) -> None:
-    constants = _constants(grid, gamma, view.dtype, x.device)
-    sizes = (view.rows, view.neurons, view.positions, grid.size)
-    elements = triton.next_power_of_2(grid.size)
+    constants = _constants(expansion, view.dtype, x.device)
+    sizes = (view.rows, view.neurons, view.positions, expansion.dictionary.size)
+    elements = triton.next_power_of_2(expansion.dictionary.size)
     tile = view.tile(max(8, 4 * view.terms // elements))
     blocks = view.tiles_along(tile) if partials is None else partials.shape[0]
     programs = blocks * view.tiles_across(tile)
@@ -200,33 +209,34 @@ def _backward_2d(
     upstream: Tensor,
     by_input: Tensor | None,
     partials: Tensor | None,
-    grid: Grid,
-    gamma: float,
+    expansion: Expansion,
     view: _View,
 ) -> None:
-    constants = _constants(grid, gamma, view.dtype, x.device)
-    sizes = (view.rows, view.neurons, view.positions, grid.size)
+    constants = _constants(expansion, view.dtype, x.device)
+    sizes = (view.rows, view.neurons, view.positions, expansion.dictionary.size)
     with torch.cuda.device_of(x):
         if by_input is not None:
-            tile, options = _tile_2d(grid, view)
+            tile, options = _tile_2d(expansion, view)
             programs = view.tiles_along(tile) * view.tiles_across(tile)
             triton_kernels.input_gradient_2d[(programs,)](
                 x, alpha, upstream, by_input, constants, *sizes, **tile, **options, **_COMPILATION
             )
         if partials is not None:
             # All first coordinates times a chunk of second ones are summed at once: as many as fit.
-            elements = triton.next_power_of_2(grid.size)
+            elements = triton.next_power_of_2(expansion.dictionary.size)
             activations = max(32, 4 * view.terms // elements**2)
             chunk = max(1, min(elements, 4 * view.terms // (activations * elements)))
             tile = view.tile(activations)
-            programs = partials.shape[0] * view.tiles_across(tile) * triton.cdiv(grid.size, chunk)
+            programs = (
+                partials.shape[0] * view.tiles_across(tile) * triton.cdiv(expansion.dictionary.size, chunk)
+            )
             triton_kernels.coefficient_gradient_2d[(programs,)](
                 x, upstream, partials, constants, *sizes, partials.shape[0],
                 elements=elements, chunk=chunk, num_warps=4, **tile, **_COMPILATION,
             )  # fmt: skip
 
 
-def _tile_2d(grid: Grid, view: _View) -> tuple[dict[str, Any], dict[str, Any]]:
+def _tile_2d(expansion: Expansion, view: _View) -> tuple[dict[str, Any], dict[str, Any]]:
     """One warp for each tile: no coefficient is then wanted by two, and nothing has to be exchanged."""
-    elements = triton.next_power_of_2(grid.size)
+    elements = triton.next_power_of_2(expansion.dictionary.size)
     return view.tile(max(8, view.terms // elements)), {"elements": elements, "num_warps": 1}

@@ -1,13 +1,32 @@
 """Activations with nothing to learn: torch's own, under the paper's names.
 
-All take the number of features and the channel axis as the others do, and need neither.
+All take the number of features and the channel axis as the others do, and need neither. Those of torch that can
+overwrite their input do so with ``inplace=True``.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from kafnets.registry import Facts, register
+
+
+TORCH_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "elu": functional.elu,
+    "gelu": functional.gelu,
+    "identity": lambda s: s,
+    "leaky_relu": functional.leaky_relu,
+    "relu": functional.relu,
+    "selu": functional.selu,
+    "sigmoid": torch.sigmoid,
+    "softplus": functional.softplus,
+    "swish": functional.silu,
+    "tanh": torch.tanh,
+}
+"""The functions of ``kafnets.starts.FUNCTIONS``, for tensors."""
 
 
 def _facts(source: str, formula: str, *, smooth: bool, alpha_dropout: bool = False) -> Facts:
@@ -27,7 +46,7 @@ class Sigmoid(nn.Sigmoid):
 
     facts: ClassVar[Facts] = _facts("Cybenko, 1989", "1 / (1 + exp(-s))", smooth=True)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
         super().__init__()
 
 
@@ -37,7 +56,7 @@ class Tanh(nn.Tanh):
 
     facts: ClassVar[Facts] = _facts("Cybenko, 1989", "tanh(s)", smooth=True)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
         super().__init__()
 
 
@@ -47,8 +66,8 @@ class ReLU(nn.ReLU):
 
     facts: ClassVar[Facts] = _facts("Glorot and Bengio, 2010", "max(0, s)", smooth=False)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
-        super().__init__()
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 @register("softplus")
@@ -57,7 +76,7 @@ class Softplus(nn.Softplus):
 
     facts: ClassVar[Facts] = _facts("Glorot et al., 2011", "log(1 + exp(s))", smooth=True)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
         # torch's own threshold of 20, beyond which it returns s, is right for float32 only.
         super().__init__(threshold=40.0)
 
@@ -70,14 +89,20 @@ class LeakyReLU(nn.LeakyReLU):
         num_features: not needed.
         negative_slope: the fixed :math:`\alpha`.
         dim: not needed.
+        inplace: whether it may overwrite its input.
     """
 
     facts: ClassVar[Facts] = _facts("Maas et al., 2013", "max(0, s) + α min(0, s)", smooth=False)
 
     def __init__(
-        self, num_features: int | None = None, *, negative_slope: float = 0.01, dim: int = 1
+        self,
+        num_features: int | None = None,
+        *,
+        negative_slope: float = 0.01,
+        dim: int = 1,
+        inplace: bool = False,
     ) -> None:
-        super().__init__(negative_slope)
+        super().__init__(negative_slope, inplace)
 
 
 @register("elu")
@@ -90,12 +115,20 @@ class ELU(nn.ELU):
         num_features: not needed.
         alpha: where it saturates, with the opposite sign.
         dim: not needed.
+        inplace: whether it may overwrite its input.
     """
 
     facts: ClassVar[Facts] = _facts("Clevert et al., 2016", "s, or α (exp(s) - 1) below 0", smooth=True)
 
-    def __init__(self, num_features: int | None = None, *, alpha: float = 1.0, dim: int = 1) -> None:
-        super().__init__(alpha)
+    def __init__(
+        self,
+        num_features: int | None = None,
+        *,
+        alpha: float = 1.0,
+        dim: int = 1,
+        inplace: bool = False,
+    ) -> None:
+        super().__init__(alpha, inplace)
 
 
 @register("selu")
@@ -109,8 +142,8 @@ class SELU(nn.SELU):
 
     facts: ClassVar[Facts] = _facts("Klambauer et al., 2017", "λ ELU(s)", smooth=False, alpha_dropout=True)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
-        super().__init__()
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 @register("swish")
@@ -119,5 +152,5 @@ class Swish(nn.SiLU):
 
     facts: ClassVar[Facts] = _facts("Ramachandran et al., 2017", "s sigmoid(s)", smooth=True)
 
-    def __init__(self, num_features: int | None = None, *, dim: int = 1) -> None:
-        super().__init__()
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__(inplace)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kafnets.nn.activation import check_whole
+from kafnets.checks import check_integer
 from kafnets.registry import Facts, register
 
 Linear = Callable[[int, int], nn.Module]
@@ -39,7 +39,7 @@ class _Pieces(nn.Module):
     def __init__(self, in_features: int, num_features: int, pieces: int, linear: Linear) -> None:
         super().__init__()
         for name, value in (("in_features", in_features), ("num_features", num_features), ("pieces", pieces)):
-            check_whole(name, value)
+            check_integer(name, value)
         self.in_features = in_features
         self.num_features = num_features
         self.pieces = pieces
@@ -140,7 +140,7 @@ class LpMaxout(_Pieces):
         self, in_features: int, num_features: int, *, pieces: int = 3, p: int = 2, linear: Linear = nn.Linear
     ) -> None:
         super().__init__(in_features, num_features, pieces, linear)
-        check_whole("p", p)
+        check_integer("p", p)
         self.p = p
 
     def reduce(self, z: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Activations with a fixed, small number of parameters a neuron."""
+"""Activations with a fixed, small number of parameters per neuron."""
 
 from typing import ClassVar, Literal
 
@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from kafnets.nn.activation import ByChannel
 from kafnets.ops import hinge_sum
-from kafnets.ops.transforms import needs_plain_formula
+from kafnets.ops.dispatch import needs_plain_formula
 from kafnets.registry import Facts, register
 
 
@@ -41,8 +41,10 @@ class GeneralizedTanh(ByChannel):
     says: within a half of a = 1, b = 2, which is tanh.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         dim: the channel axis.
+        inplace: accepted and ignored.
         generator: source of the random first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
@@ -53,20 +55,22 @@ class GeneralizedTanh(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         dim: int = 1,
+        inplace: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        self.log_a = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
-        self.log_b = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        super().__init__(num_features, dim, groups)
+        self.log_a = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
+        self.log_b = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Start again."""
+        """Reset the parameters."""
         with torch.no_grad():
             self.log_a.uniform_(0.5, 1.5, generator=generator).log_()
             self.log_b.uniform_(1.0, 3.0, generator=generator).log_()
@@ -81,8 +85,10 @@ class GeneralizedTanh(ByChannel):
         """How steep they are: the slope at 0 is a b / 2."""
         return self.log_b.exp()
 
-    def activate(self, s: Tensor) -> Tensor:
-        return self.along(self.log_a, s).exp() * torch.tanh(s * (self.along(self.log_b, s).exp() / 2))
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return self.along(self.log_a, s, dim).exp() * torch.tanh(
+            s * (self.along(self.log_b, s, dim).exp() / 2)
+        )
 
 
 @register("prelu")
@@ -92,9 +98,11 @@ class PReLU(ByChannel):
     torch's own, with a choice of channel axis. Do not let ``weight`` decay: that would pull it towards ReLU.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         init: the first :math:`\alpha`.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
@@ -106,31 +114,33 @@ class PReLU(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         init: float = 0.25,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
+        super().__init__(num_features, dim, groups)
         self.init = init
-        self.weight = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         nn.init.constant_(self.weight, self.init)
 
-    def activate(self, s: Tensor) -> Tensor:
+    def activate(self, s: Tensor, dim: int) -> Tensor:
         if needs_plain_formula(s):  # torch's own is not right under nested transforms
-            return torch.where(s > 0, s, s * self.along(self.weight, s))
+            return torch.where(s > 0, s, s * self.along(self.weight, s, dim))
         weight = self.weight.to(s.dtype)
         if s.dim() == 1:
             return functional.prelu(s[None], weight)[0]
-        if self.dim in (1, 1 - s.dim()):
+        if dim in (1, 1 - s.dim()):
             return functional.prelu(s, weight)
-        return functional.prelu(s.movedim(self.dim, 1), weight).movedim(1, self.dim)
+        return functional.prelu(s.movedim(dim, 1), weight).movedim(1, dim)
 
 
 @register("pelu")
@@ -142,8 +152,10 @@ class PELU(ByChannel):
     small weights hide behind large :math:`\alpha`; decay of the logarithms pulls them back to 1.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
@@ -160,19 +172,21 @@ class PELU(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        self.log_alpha = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
-        self.log_beta = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        super().__init__(num_features, dim, groups)
+        self.log_alpha = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
+        self.log_beta = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         nn.init.zeros_(self.log_alpha)
         nn.init.zeros_(self.log_beta)
 
@@ -186,8 +200,10 @@ class PELU(ByChannel):
         """How soon it saturates."""
         return self.log_beta.exp()
 
-    def activate(self, s: Tensor) -> Tensor:
-        return self.along(self.log_alpha, s).exp() * functional.elu(s / self.along(self.log_beta, s).exp())
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return self.along(self.log_alpha, s, dim).exp() * functional.elu(
+            s / self.along(self.log_beta, s, dim).exp()
+        )
 
 
 @register("srelu")
@@ -203,8 +219,10 @@ class SReLU(ByChannel):
     Not to decay.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
@@ -220,30 +238,32 @@ class SReLU(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        self.t_right = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
-        self.a_right = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
-        self.t_left = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
-        self.a_left = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        super().__init__(num_features, dim, groups)
+        self.t_right = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
+        self.a_right = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
+        self.t_left = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
+        self.a_left = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         nn.init.ones_(self.t_right)
         nn.init.ones_(self.a_right)
         nn.init.zeros_(self.t_left)
         nn.init.constant_(self.a_left, 0.2)
 
-    def activate(self, s: Tensor) -> Tensor:
+    def activate(self, s: Tensor, dim: int) -> Tensor:
         slopes = torch.stack([self.a_right.to(s.dtype) - 1, 1 - self.a_left.to(s.dtype)], 1)
         places = torch.stack([self.t_right, self.t_left], 1).to(s.dtype)
-        return hinge_sum(s, slopes, places, to_the_right=1, rectified=False, dim=self.dim)
+        return hinge_sum(s, slopes, places, to_the_right=1, rectified=False, dim=dim)
 
 
 @register("beta_swish")
@@ -253,8 +273,10 @@ class BetaSwish(ByChannel):
     Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it towards the line s / 2.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
@@ -266,19 +288,21 @@ class BetaSwish(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        self.beta = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        super().__init__(num_features, dim, groups)
+        self.beta = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         nn.init.ones_(self.beta)
 
-    def activate(self, s: Tensor) -> Tensor:
-        return s * torch.sigmoid(s * self.along(self.beta, s))
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return s * torch.sigmoid(s * self.along(self.beta, s, dim))

@@ -6,7 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from kafnets.nn.activation import ByChannel, check_whole
+from kafnets.checks import check_integer
+from kafnets.nn.activation import ByChannel
 from kafnets.ops import hinge_sum
 from kafnets.registry import Facts, register
 
@@ -22,9 +23,11 @@ class APL(ByChannel):
     large slopes.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         segments: S, the number of hinges.
         dim: the channel axis.
+        inplace: accepted and ignored.
         generator: source of the random first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
@@ -50,26 +53,28 @@ class APL(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         segments: int = 3,
         dim: int = 1,
+        inplace: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        check_whole("segments", segments)
+        super().__init__(num_features, dim, groups)
+        check_integer("segments", segments)
         self.segments = segments
-        self.slopes = nn.Parameter(torch.empty(num_features, segments, device=device, dtype=dtype))
-        self.places = nn.Parameter(torch.empty(num_features, segments, device=device, dtype=dtype))
+        self.slopes = nn.Parameter(torch.empty(self.groups, segments, device=device, dtype=dtype))
+        self.places = nn.Parameter(torch.empty(self.groups, segments, device=device, dtype=dtype))
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Start again."""
+        """Reset the parameters."""
         with torch.no_grad():
             self.slopes.uniform_(-1 / self.segments, 1 / self.segments, generator=generator)
             self.places.normal_(0.0, math.sqrt(0.25), generator=generator)
 
-    def activate(self, s: Tensor) -> Tensor:
-        return hinge_sum(s, self.slopes, self.places, to_the_right=0, rectified=True, dim=self.dim)
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return hinge_sum(s, self.slopes, self.places, to_the_right=0, rectified=True, dim=dim)

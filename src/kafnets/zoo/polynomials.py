@@ -7,11 +7,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kafnets import reference
-from kafnets.nn.activation import ByChannel, check_whole
+from kafnets.checks import check_integer
+from kafnets.nn.activation import ByChannel, TorchSource
 from kafnets.ops import hermite_sum, power_sum
 from kafnets.registry import Facts, register
-from kafnets.zoo.starts import Start, check_start, values_at
+from kafnets.starts import Function, check_function, values_of
 
 
 class _Sum(ByChannel):
@@ -25,32 +25,35 @@ class _Sum(ByChannel):
         self,
         num_features: int,
         *,
+        groups: int | None,
         degree: int,
-        init: Start,
+        init: Function,
         boundary: float,
         dim: int,
         device: torch.device | str | None,
         dtype: torch.dtype | None,
     ) -> None:
-        super().__init__(num_features, dim)
-        check_whole("degree", degree)
+        super().__init__(num_features, dim, groups)
+        check_integer("degree", degree)
         if degree > self.largest_degree:
             raise ValueError(f"degree must be at most {self.largest_degree}, got {degree}")
-        check_start(init)
+        check_function(init)
         if not boundary > 0:
             raise ValueError(f"boundary must be positive, got {boundary}")
         self.degree = degree
         self.init = init
         self.boundary = boundary
-        self.coefficients = nn.Parameter(torch.empty(num_features, degree + 1, device=device, dtype=dtype))
+        self.coefficients = nn.Parameter(torch.empty(self.groups, degree + 1, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         if self.coefficients.is_meta:
             return
         places = np.linspace(-self.boundary, self.boundary, 201)
-        solution = np.linalg.lstsq(self._terms(places), values_at(self.init, places), rcond=None)[0]
+        solution = np.linalg.lstsq(
+            self._terms(places), values_of(self.init, [places], TorchSource(), "init"), rcond=None
+        )[0]
         with torch.no_grad():
             self.coefficients.copy_(torch.from_numpy(solution).expand_as(self.coefficients))
 
@@ -62,15 +65,17 @@ class _Sum(ByChannel):
 class PAF(_Sum):
     r"""A polynomial, :math:`g(s) = \sum_{i=0}^P a_i s^i`.
 
-    Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
+    Functions as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
     an approximated sigmoid. Beware of large activations, which it takes to the power of P.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         degree: P.
         init: what to start as: the name of a fixed function, or a function of a float64 tensor.
         boundary: where to fit it.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
 
@@ -92,21 +97,30 @@ class PAF(_Sum):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         degree: int = 3,
-        init: Start = "tanh",
+        init: Function = "tanh",
         boundary: float = 3.0,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(
-            num_features, degree=degree, init=init, boundary=boundary, dim=dim, device=device, dtype=dtype
+            num_features,
+            groups=groups,
+            degree=degree,
+            init=init,
+            boundary=boundary,
+            dim=dim,
+            device=device,
+            dtype=dtype,
         )
 
-    def activate(self, s: Tensor) -> Tensor:
-        return power_sum(s, self.coefficients, dim=self.dim)
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return power_sum(s, self.coefficients, dim=dim)
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.vander(places, self.degree + 1, increasing=True)
@@ -119,14 +133,16 @@ class Hermite(_Sum):
     .. math:: \psi_k(s) = (2^k k! \sqrt\pi)^{-1/2} \, H_k(s) \, e^{-s^2 / 2}
 
     They are orthonormal and vanish far from 0, so that the output stays bounded; like a KAF, it is linear in
-    its coefficients. Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``.
+    its coefficients. Functions as the least-squares fit of a known function on :math:`\pm` ``boundary``.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         degree: P.
         init: what to start as: the name of a fixed function, or a function of a float64 tensor.
         boundary: where to fit it.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
 
@@ -148,21 +164,34 @@ class Hermite(_Sum):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         degree: int = 7,
-        init: Start = "tanh",
+        init: Function = "tanh",
         boundary: float = 3.0,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(
-            num_features, degree=degree, init=init, boundary=boundary, dim=dim, device=device, dtype=dtype
+            num_features,
+            groups=groups,
+            degree=degree,
+            init=init,
+            boundary=boundary,
+            dim=dim,
+            device=device,
+            dtype=dtype,
         )
 
-    def activate(self, s: Tensor) -> Tensor:
-        return hermite_sum(s, self.coefficients, dim=self.dim)
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        return hermite_sum(s, self.coefficients, dim=dim)
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        return reference.activations.hermite_functions(places, self.degree + 1)
+        functions = [np.pi**-0.25 * np.exp(-(places**2) / 2)]
+        for k in range(self.degree):
+            before = functions[k - 1] if k else 0.0
+            functions.append(np.sqrt(2 / (k + 1)) * places * functions[k] - np.sqrt(k / (k + 1)) * before)
+        return np.stack(functions, axis=-1)

@@ -1,20 +1,27 @@
 """Spline activation functions."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kafnets import reference
-from kafnets.nn.activation import ByChannel, check_whole
+from kafnets.checks import check_integer
+from kafnets.nn.activation import ByChannel, TorchSource, full_precision
 from kafnets.ops import piecewise_cubic
-from kafnets.reference.activations import Basis
 from kafnets.registry import Facts, register
-from kafnets.zoo.starts import Start, check_start, values_at
+from kafnets.starts import Function, check_function, values_of
+
+Basis = Literal["catmull_rom", "b_spline"]
+
+_MATRICES: dict[Basis, list[list[int]]] = {
+    "catmull_rom": [[0, 2, 0, 0], [-1, 0, 1, 0], [2, -5, 4, -1], [-1, 3, -3, 1]],
+    "b_spline": [[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]],
+}
+"""From the four knots around an interval to its polynomial, lowest power first, times the basis's divisor."""
+_DIVISORS: dict[Basis, int] = {"catmull_rom": 2, "b_spline": 6}
 
 
 @register("saf")
@@ -30,13 +37,15 @@ class SAF(ByChannel):
     :func:`kafnets.distance_from_start` of a whole model, to the loss instead.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         knots: T.
         boundary: where the last knots are.
         basis: ``"catmull_rom"``, which passes through its knots, or ``"b_spline"``, which is smoother.
         init: what to start as: the name of a fixed function, or a function of a float64 tensor. Both bases
             start with a curve that passes through it at the knots.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
 
@@ -65,19 +74,21 @@ class SAF(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         knots: int = 21,
         boundary: float = 2.0,
         basis: Basis = "catmull_rom",
-        init: Start = "tanh",
+        init: Function = "tanh",
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, dim)
-        check_whole("knots", knots, least=2)
-        check_start(init)
+        super().__init__(num_features, dim, groups)
+        check_integer("knots", knots, least=2)
+        check_function(init)
         if not boundary > 0:
             raise ValueError(f"boundary must be positive, got {boundary}")
         if basis not in ("catmull_rom", "b_spline"):
@@ -86,7 +97,7 @@ class SAF(ByChannel):
         self.boundary = boundary
         self.basis = basis
         self.init = init
-        self.q = nn.Parameter(torch.empty(num_features, knots, device=device, dtype=dtype))
+        self.q = nn.Parameter(torch.empty(self.groups, knots, device=device, dtype=dtype))
         self.register_buffer("start", torch.empty(knots, device=device, dtype=dtype))
         # What the knots mean, so that they are not loaded into a curve with another meaning.
         self.register_buffer("grid", torch.empty(2, device=device, dtype=dtype))
@@ -97,11 +108,11 @@ class SAF(ByChannel):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         if self.q.is_meta:
             return
-        values = values_at(self.init, reference.equispaced(self.knots, self.boundary))
-        start = reference.activations.interpolating_knots(values, self.basis)
+        places = np.linspace(-self.boundary, self.boundary, self.knots)
+        start = _interpolating(values_of(self.init, [places], TorchSource(), "init"), self.basis)
         with torch.no_grad():
             self.start.copy_(torch.from_numpy(start))
             self.q.copy_(self.start)
@@ -141,23 +152,27 @@ class SAF(ByChannel):
         """The sum of squares of what has been learned, to be made small."""
         return (self.q - self.start).square().sum()
 
-    def activate(self, s: Tensor) -> Tensor:
-        with _full_precision(s):
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        with full_precision(s):
             pieces = self.q.to(s.dtype) @ self._polynomials.to(s.dtype) * (1 / _DIVISORS[self.basis])
         spacing = 2 * self.boundary / (self.knots - 1)
         return piecewise_cubic(
-            s, pieces.unflatten(1, (-1, 4)), first=-self.boundary, spacing=spacing, dim=self.dim
+            s, pieces.unflatten(1, (-1, 4)), first=-self.boundary, spacing=spacing, dim=dim
         )
 
 
-def _full_precision(s: Tensor) -> AbstractContextManager[None]:
-    """Keeps autocast from multiplying matrices in half precision."""
-    if s.is_meta or not torch.is_autocast_enabled(s.device.type):
-        return nullcontext()
-    return torch.autocast(s.device.type, enabled=False)
+def _interpolating(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
+    """The knots of a spline that passes through these values at its places.
 
-
-_DIVISORS = {"catmull_rom": 2, "b_spline": 6}
+    A Catmull-Rom spline passes through its knots. A B-spline does not: (q_{i-1} + 4 q_i + q_{i+1}) / 6 has
+    to be the value, and the last knots are themselves, by the way the spline is continued.
+    """
+    if basis == "catmull_rom":
+        return values.copy()
+    count = len(values)
+    matrix = (np.eye(count, k=-1) + 4 * np.eye(count) + np.eye(count, k=1)) / 6
+    matrix[[0, -1]] = np.eye(count)[[0, -1]]
+    return np.asarray(np.linalg.solve(matrix, values), dtype=np.float64)
 
 
 def _polynomials_of_knots(knots: int, basis: Basis) -> NDArray[np.float64]:
@@ -170,7 +185,7 @@ def _polynomials_of_knots(knots: int, basis: Basis) -> NDArray[np.float64]:
     extended = np.eye(knots + 2, knots, k=-1)
     extended[0, :2] = 2, -1
     extended[-1, -2:] = -1, 2
-    from_span = np.rint(reference.activations.spline_basis(basis)[::-1] * divisor)
+    from_span = np.array(_MATRICES[basis])
     pieces = np.zeros((knots + 1, 4, knots))
     for k in range(knots - 1):
         pieces[k + 1] = from_span @ extended[k : k + 4]

@@ -22,6 +22,7 @@ class RReLU(nn.RReLU):
         lower: the smallest slope.
         upper: the largest.
         dim: not needed.
+        inplace: whether torch's own may overwrite its input while training.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -39,10 +40,11 @@ class RReLU(nn.RReLU):
         lower: float = 1 / 8,
         upper: float = 1 / 3,
         dim: int = 1,
+        inplace: bool = False,
     ) -> None:
         if not lower <= upper:
             raise ValueError(f"lower must not exceed upper, got {lower} and {upper}")
-        super().__init__(lower, upper)
+        super().__init__(lower, upper, inplace)
 
     def forward(self, input: Tensor) -> Tensor:
         if self.training:
@@ -70,27 +72,28 @@ class _Noisy(ByChannel):
         self,
         num_features: int,
         *,
+        groups: int | None,
         alpha: float,
         scale: float,
         dim: int,
         device: torch.device | str | None,
         dtype: torch.dtype | None,
     ) -> None:
-        super().__init__(num_features, dim)
+        super().__init__(num_features, dim, groups)
         if not scale >= 0:
             raise ValueError(f"scale must be a number from 0, got {scale}")
         self.alpha = alpha
         self.scale = scale
-        self.p = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype))
+        self.p = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         nn.init.ones_(self.p)
 
-    def activate(self, s: Tensor) -> Tensor:
+    def activate(self, s: Tensor, dim: int) -> Tensor:
         hard, linear = self.functions(s)
-        deviation = self.scale * (torch.sigmoid(self.along(self.p, s) * (hard - linear)) - 0.5).square()
+        deviation = self.scale * (torch.sigmoid(self.along(self.p, s, dim) * (hard - linear)) - 0.5).square()
         size = torch.randn_like(s).abs() if self.training else math.sqrt(2 / math.pi)
         towards = torch.sign(s) * math.copysign(1.0, self.alpha - 1) if self.alpha != 1 else 0.0
         return self.alpha * hard + (1 - self.alpha) * linear + towards * deviation * size
@@ -112,26 +115,32 @@ class NoisyHardTanh(_Noisy):
     learned, from 1. When not training, :math:`|\varepsilon|` is its mean, :math:`\sqrt{2 / \pi}`.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         alpha: the share of the hard function; above 1 it bends back towards 0, and the noise leads away.
             At 1 there is no direction, and so no noise.
         scale: c.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         alpha: float = 1.15,
         scale: float = 0.5,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, alpha=alpha, scale=scale, dim=dim, device=device, dtype=dtype)
+        super().__init__(
+            num_features, groups=groups, alpha=alpha, scale=scale, dim=dim, device=device, dtype=dtype
+        )
 
     def functions(self, s: Tensor) -> tuple[Tensor, Tensor]:
         return functional.hardtanh(s), s
@@ -145,25 +154,31 @@ class NoisyHardSigmoid(_Noisy):
     :math:`h(s) = \max\{0, \min\{1, u(s)\}\}`.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         alpha: the share of the hard function.
         scale: c.
         dim: the channel axis.
+        inplace: accepted and ignored.
         device: where the parameters live.
         dtype: their type.
     """
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
+        groups: int | None = None,
         alpha: float = 1.1,
         scale: float = 0.15,
         dim: int = 1,
+        inplace: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(num_features, alpha=alpha, scale=scale, dim=dim, device=device, dtype=dtype)
+        super().__init__(
+            num_features, groups=groups, alpha=alpha, scale=scale, dim=dim, device=device, dtype=dtype
+        )
 
     def functions(self, s: Tensor) -> tuple[Tensor, Tensor]:
         linear = 0.25 * s + 0.5

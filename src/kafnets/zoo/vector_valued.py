@@ -1,4 +1,4 @@
-"""Activations with several outputs a neuron, or neurons that look at each other."""
+"""Activations with several outputs per neuron, or neurons that look at each other."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -6,10 +6,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from kafnets.nn.activation import Activation, ByChannel, check_whole
-from kafnets.nn.initializers import TARGETS
+from kafnets.checks import check_integer
+from kafnets.nn.activation import Activation, ByChannel
 from kafnets.registry import Facts, register
-from kafnets.zoo.starts import Start, check_start
+from kafnets.starts import Function, check_function
+from kafnets.zoo.fixed import TORCH_FUNCTIONS
 
 
 @register("crelu")
@@ -19,8 +20,9 @@ class CReLU(Activation):
     All positive parts come before all negative ones, so N channels become 2 N.
 
     Args:
-        num_features: N, the number of channels along ``dim``.
+        num_features: N, the number of channels along ``dim``; 1: any number of them.
         dim: the channel axis.
+        inplace: accepted and ignored.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -31,7 +33,7 @@ class CReLU(Activation):
         plottable=True,
     )
 
-    def __init__(self, num_features: int, *, dim: int = 1) -> None:
+    def __init__(self, num_features: int = 1, *, dim: int = 1, inplace: bool = False) -> None:
         super().__init__(num_features, dim)
 
     @property
@@ -39,9 +41,11 @@ class CReLU(Activation):
         """Twice the number of channels."""
         return 2 * self.num_features
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input(input)
-        return torch.cat([input.relu(), (-input).relu()], self.dim)
+    def compute(self, s: Tensor, dim: int) -> Tensor:
+        return torch.cat([s.relu(), (-s).relu()], dim)
+
+    def compute_shared(self, input: Tensor) -> Tensor:
+        return self.compute(input, self.dim)
 
 
 @register("order_statistic")
@@ -64,20 +68,20 @@ class OrderStatistic(Activation):
         hyperparameter="group_size",
     )
     _shown = ("group_size",)
+    sharable: ClassVar[bool] = False
 
     def __init__(self, num_features: int, *, group_size: int = 2, dim: int = 1) -> None:
         super().__init__(num_features, dim)
-        check_whole("group_size", group_size)
+        check_integer("group_size", group_size)
         if num_features % group_size:
             raise ValueError(
                 f"num_features must be a multiple of group_size={group_size}, got {num_features}"
             )
         self.group_size = group_size
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input(input)
-        axis = self.dim % input.dim()
-        groups = input.unflatten(axis, (-1, self.group_size))
+    def compute(self, s: Tensor, dim: int) -> Tensor:
+        axis = dim % s.dim()
+        groups = s.unflatten(axis, (-1, self.group_size))
         return groups.sort(axis + 1, descending=True).values.flatten(axis, axis + 1)
 
 
@@ -113,20 +117,21 @@ class MultiBias(ByChannel):
     )
     undecayed_parameters = ("bias",)
     _shown = ("biases",)
+    sharable: ClassVar[bool] = False
 
     def __init__(
         self,
         num_features: int,
         *,
         biases: int = 4,
-        function: Start = "relu",
+        function: Function = "relu",
         dim: int = 1,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(num_features, dim)
-        check_whole("biases", biases)
-        check_start(function, "function")
+        check_integer("biases", biases)
+        check_function(function, "function")
         self.biases = biases
         self.function = function
         self.bias = nn.Parameter(torch.empty(biases, num_features, device=device, dtype=dtype))
@@ -138,15 +143,15 @@ class MultiBias(ByChannel):
         return self.biases * self.num_features
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Reset the parameters."""
         with torch.no_grad():
             places = torch.linspace(-1, 1, self.biases) if self.biases > 1 else torch.zeros(1)
             self.bias.copy_(places[:, None].expand_as(self.bias))
 
-    def activate(self, s: Tensor) -> Tensor:
-        function = TARGETS[self.function] if isinstance(self.function, str) else self.function
-        axis = self.dim % s.dim()
-        bias = self.along(self.bias, s).movedim(0, axis + 1)
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        function = TORCH_FUNCTIONS[self.function] if isinstance(self.function, str) else self.function
+        axis = dim % s.dim()
+        bias = self.along(self.bias, s, dim).movedim(0, axis + 1)
         return function(s.unsqueeze(axis + 1) + bias).flatten(axis, axis + 1)
 
 
@@ -177,6 +182,7 @@ class NetworkInNetwork(Activation):
         plottable=False,
         hyperparameter="widths",
     )
+    sharable: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -193,13 +199,13 @@ class NetworkInNetwork(Activation):
         if not self.widths:
             raise ValueError("widths must hold one number or more, or be None")
         for width in self.widths:
-            check_whole("widths", width)
+            check_integer("widths", width)
         sizes = zip((num_features, *self.widths), self.widths, strict=False)
         self.layers = nn.ModuleList(nn.Linear(a, b, device=device, dtype=dtype) for a, b in sizes)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Start again: He's uniform distribution, which keeps the size of what passes through ReLUs."""
+        """Reset the parameters: He's uniform distribution, which keeps the size of what passes through ReLUs."""
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)
             nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)
@@ -210,9 +216,8 @@ class NetworkInNetwork(Activation):
         """The last width."""
         return self.widths[-1]
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input(input)
-        h = input.movedim(self.dim, -1).relu()
+    def compute(self, s: Tensor, dim: int) -> Tensor:
+        h = s.movedim(dim, -1).relu()
         for layer in self.layers:
             h = layer(h).relu()
-        return h.movedim(-1, self.dim)
+        return h.movedim(-1, dim)

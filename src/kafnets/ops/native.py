@@ -1,6 +1,6 @@
 """The fused kernels for the CPU: loading them, and calling them on tensors.
 
-They were built, if a compiler was there, into one module an instruction set. They take the address of
+They were built, if a compiler was there, into one module per instruction set. They take the address of
 contiguous memory, seen as (batch, neurons, positions).
 """
 
@@ -12,16 +12,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from kafnets.ops.grid import Grid
+from kafnets.ops.formula import Formula
 from kafnets.ops.layout import in_memory_order, in_written_order
 
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 
-# Beyond these the constants of the factored form leave the range of float32.
-SMALLEST_A, LARGEST_A = 1e-12, 1e12
-
 # A second thread pays for itself from about this many terms on.
-TERMS_A_THREAD = 2**20
+TERMS_PER_THREAD = 2**20
 
 
 class Loaded(NamedTuple):
@@ -52,15 +49,6 @@ def load(instruction_set: str | None = None) -> Loaded:
 loaded = load()
 
 
-def can_represent(grid: Grid, gamma: float) -> bool:
-    """Whether the kernels' constants fit into float32."""
-    return SMALLEST_A <= gamma * grid.spacing**2 <= LARGEST_A
-
-
-Settings = tuple[float, float, float]
-"""What a kernel is told beyond sizes; each reads the numbers its own way, see csrc/."""
-
-
 class Kernels:
     """The kernels of one module."""
 
@@ -76,84 +64,61 @@ class Kernels:
             }
             for direction in ("forward", "backward")
         )
-        self._few_rows = {dtype: self._forward["kaf", dtype] for dtype in dtypes}
 
-    def forward(self, input: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int) -> Tensor:
-        """The expansion, a 2D-KAF if alpha has three axes."""
-        # A row or a few through a KAF, as when a policy acts: there is so little to compute that asking what
-        # :meth:`run` asks would take longer.
-        size, first, spacing = grid.size, grid.first, grid.spacing
-        kernel = self._few_rows.get(dtype := input.dtype)
+    # Both are called once per layer and step: every look-up here shows at small batches.
+
+    def forward(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
+        """A formula, in the input's dtype and memory layout."""
+        first, second, third = formula.settings
+        # A row or a few, as when a policy acts: there is so little to compute that asking all that is asked
+        # below would take longer.
         if (
-            kernel is not None
-            and input.dim() == 2
+            s.dim() == 2
             and (dim == -1 or dim == 1)
-            and 0 < input.numel() * size < TERMS_A_THREAD
-            and alpha.dim() == 2
-            and alpha.dtype is dtype
-            and input.is_contiguous()
-            and alpha.is_contiguous()
+            and formula.inputs == 1
+            and 0 < s.shape[0] * table.numel() < TERMS_PER_THREAD
+            and table.dtype is s.dtype
+            and (s.dtype is torch.float32 or s.dtype is torch.float64)
+            and s.is_contiguous()
+            and table.is_contiguous()
+            and not s.is_neg()
+            and not table.is_neg()
+            and (at := s.data_ptr())  # zeros may have no memory
+            and (coefficients_at := table.data_ptr())
         ):
-            batch, neurons = input.shape
-            result = torch.empty_like(input)
-            kernel(
-                input.data_ptr(), alpha.data_ptr(), result.data_ptr(), batch, neurons, 1,
-                size, first, spacing, gamma, 1,
+            batch, neurons = s.shape
+            result = torch.empty_like(s)
+            self._forward[formula.kernel, s.dtype](
+                at, coefficients_at, result.data_ptr(), batch, neurons, 1,
+                table.shape[1], first, second, third, 1,
             )  # fmt: skip
             return result
-        return self.run(_kind_of(alpha), input, alpha, size, (first, spacing, gamma), dim)
+        x, axis, order = in_memory_order(_readable(s), dim)
+        coefficients = _contiguous(table, x.dtype)
+        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
+        if formula.inputs == 1:
+            result = torch.empty_like(x)
+        else:
+            result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
+        terms = batch * positions * coefficients.numel()
+        if terms:
+            self._forward[formula.kernel, x.dtype](
+                x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
+                table.shape[-1], first, second, third, _threads(terms),
+            )  # fmt: skip
+        return result if result.dtype is s.dtype and order is None else _restore(result, order, s.dtype)
 
     def backward(
         self,
+        formula: Formula,
         upstream: Tensor,
-        input: Tensor,
-        alpha: Tensor,
-        grid: Grid,
-        gamma: float,
-        dim: int,
-        wanted: tuple[bool, bool],
-    ) -> tuple[Tensor | None, Tensor | None]:
-        """The gradients of input and alpha, None for those not wanted."""
-        settings = (grid.first, grid.spacing, gamma)
-        return self.run_back(_kind_of(alpha), upstream, input, alpha, grid.size, settings, dim, wanted)
-
-    # Both are called once a layer and step: every look-up here shows at small batches.
-
-    def run(self, kind: str, input: Tensor, table: Tensor, size: int, settings: Settings, dim: int) -> Tensor:
-        """A kernel, in the input's dtype and memory layout.
-
-        ``table`` holds the coefficients of each neuron, neurons first; ``size`` is what the kernel calls so.
-        """
-        x, axis, order = in_memory_order(_computable(input), dim)
-        coefficients = _contiguous(table, x.dtype)
-        batch, neurons, positions = _as_three_axes(x, axis, coefficients)
-        if kind == "kaf2d":
-            result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
-        else:
-            result = torch.empty_like(x)
-        terms = batch * positions * coefficients.numel()
-        if terms:
-            self._forward[kind, x.dtype](
-                x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
-                size, *settings, _threads(terms),
-            )  # fmt: skip
-        return (
-            result if result.dtype is input.dtype and order is None else _restore(result, order, input.dtype)
-        )
-
-    def run_back(
-        self,
-        kind: str,
-        upstream: Tensor,
-        input: Tensor,
+        s: Tensor,
         table: Tensor,
-        size: int,
-        settings: Settings,
         dim: int,
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of input and table, None for those not wanted."""
-        x, axis, order = in_memory_order(_computable(input), dim)
+        x, axis, order = in_memory_order(_readable(s), dim)
         coefficients = _contiguous(table, x.dtype)
         batch, neurons, positions = _as_three_axes(x, axis, coefficients)
         u = _contiguous(upstream if order is None else upstream.permute(order), x.dtype)
@@ -161,28 +126,31 @@ class Kernels:
         by_table = torch.empty_like(coefficients) if wanted[1] else None
         terms = batch * positions * coefficients.numel()
         if terms:
-            self._backward[kind, x.dtype](
+            self._backward[formula.kernel, x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), u.data_ptr(),
                 0 if by_input is None else by_input.data_ptr(),
                 0 if by_table is None else by_table.data_ptr(),
-                batch, neurons, positions, size, *settings, _threads(terms),
+                batch, neurons, positions, table.shape[-1], *formula.settings, _threads(terms),
             )  # fmt: skip
         elif by_table is not None:
             by_table.zero_()
         return (
-            None if by_input is None else _restore(by_input, order, input.dtype),
+            None if by_input is None else _restore(by_input, order, s.dtype),
             None if by_table is None else _restore(by_table, None, table.dtype),
         )
-
-
-def _kind_of(alpha: Tensor) -> str:
-    return "kaf" if alpha.dim() == 2 else "kaf2d"
 
 
 def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     if tensor.dtype is not dtype:
         tensor = tensor.to(dtype)
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
+    return _resolved(tensor if tensor.is_contiguous() else tensor.contiguous())
+
+
+def _resolved(tensor: Tensor) -> Tensor:
+    """With the values in memory that the tensor stands for: views can be negated, and zeros have no memory."""
+    if tensor.is_neg():
+        tensor = tensor.resolve_neg()
+    return tensor.clone() if tensor._is_zerotensor() else tensor
 
 
 def _restore(result: Tensor, order: list[int] | None, dtype: torch.dtype) -> Tensor:
@@ -190,9 +158,9 @@ def _restore(result: Tensor, order: list[int] | None, dtype: torch.dtype) -> Ten
     return result if result.dtype is dtype else result.to(dtype)
 
 
-def _computable(input: Tensor) -> Tensor:
-    """Half precision is computed in float32."""
-    return input if input.dtype is torch.float32 or input.dtype is torch.float64 else input.float()
+def _readable(s: Tensor) -> Tensor:
+    """As the kernels read it. Half precision is computed in float32."""
+    return _resolved(s if s.dtype is torch.float32 or s.dtype is torch.float64 else s.float())
 
 
 def _as_three_axes(x: Tensor, axis: int, alpha: Tensor) -> tuple[int, int, int]:
@@ -203,9 +171,9 @@ def _as_three_axes(x: Tensor, axis: int, alpha: Tensor) -> tuple[int, int, int]:
 
 
 def _threads(terms: int) -> int:
-    if terms < 2 * TERMS_A_THREAD:
+    if terms < 2 * TERMS_PER_THREAD:
         return 1
-    return min(torch.get_num_threads(), terms // TERMS_A_THREAD)
+    return min(torch.get_num_threads(), terms // TERMS_PER_THREAD)
 
 
 kernels = Kernels(loaded.module) if loaded.module is not None else None

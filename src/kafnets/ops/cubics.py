@@ -1,13 +1,10 @@
 """Piecewise cubic polynomials on an equispaced grid: each activation looks up its piece, and nothing else."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from kafnets.ops.cpu import Settings
-from kafnets.ops.recomputed import recomputed
+from kafnets.ops.dispatch import apply
+from kafnets.ops.formula import FORMULAS, Formula
 
 COEFFICIENTS = 4
 """Of a cubic polynomial."""
@@ -27,21 +24,19 @@ def piecewise_cubic(s: Tensor, pieces: Tensor, *, first: float, spacing: float, 
             from the leftmost place, right of it from the rightmost.
         dim: the channel axis.
     """
-    return recomputed(_Cubics(first, spacing), s, pieces.flatten(1), dim)
+    return apply(Cubics(first, spacing), s, pieces.flatten(1), dim)
 
 
-@dataclass(frozen=True)
-class _Cubics:
-    first: float
-    spacing: float
+class Cubics(Formula):
+    """The polynomials of each channel, one after the other."""
 
-    kernel: ClassVar[str] = "cubics"
+    kernel = "cubics"
 
-    @property
-    def settings(self) -> Settings:
-        return self.first, self.spacing, 0.0
+    def __init__(self, first: float, spacing: float) -> None:
+        self.first, self.spacing = first, spacing
+        self.settings = (first, spacing, 0.0)
 
-    def value(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
+    def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         where, u, inner = self._find(s, table, dim)
         constant, first, second, third = (
             column[where] for column in table.reshape(-1, COEFFICIENTS).unbind(1)
@@ -49,7 +44,9 @@ class _Cubics:
         slope = torch.addcmul(first, torch.addcmul(second, third, inner), inner)
         return torch.addcmul(constant, slope, u)
 
-    def gradients(self, upstream: Tensor, s: Tensor, table: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    def gradients(
+        self, upstream: Tensor, s: Tensor, table: Tensor, dim: int, wanted: tuple[bool, bool]
+    ) -> tuple[Tensor, Tensor]:
         where, u, inner = self._find(s, table, dim)
         rows = table.reshape(-1, COEFFICIENTS)
         slope = torch.zeros_like(s)
@@ -78,3 +75,6 @@ class _Cubics:
             outside = (interval < 0) | (interval == pieces - 2)
         u = distance - left
         return where, u, torch.where(outside, 0, u)
+
+
+FORMULAS["cubics"] = lambda settings, shape: Cubics(settings[0], settings[1])

@@ -1,0 +1,55 @@
+"""An array library as the formulas want it: NumPy's names, and loops."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+Array = Any
+
+
+class Library:
+    """A module with NumPy's names, and loops whose turns come one after the other.
+
+    A compiler that saw all turns at once would make everything at the same time, and need memory for all of
+    it: front ends for such compilers give loops of their own.
+    """
+
+    keeps_terms = True
+    """Whether kernel values of a whole dictionary may be kept at once."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
+        """``turn(i, total)`` gives the next total, an array or a pair of them, for i from 0 to ``count``."""
+        total = start
+        for i in range(count):
+            total = turn(i, total)
+        return total
+
+    def element(self, values: Sequence[float], i: Any, like: Array) -> Any:
+        """The i-th of some numbers, for use beside ``like``."""
+        return values[i]
+
+    def collect(self, count: int, turn: Callable[[Any], Array]) -> Array:
+        """``turn(i)`` for i from 0 to ``count``, stacked in front."""
+        return self._module.stack([turn(i) for i in range(count)])
+
+    def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
+        """``a * b + c``."""
+        return a * b + c
+
+    def is_double(self, array: Array) -> bool:
+        """Whether its numbers are float64."""
+        return "float64" in str(array.dtype)
+
+    def slope(self, function: Callable[[Array], Array], s: Array) -> Array:
+        """The derivative of a function that is applied value by value, for kernels that give none."""
+        raise NotImplementedError(f"{self._module.__name__} does not differentiate: write the kernel's slope")
+
+
+NUMPY = Library(numpy)

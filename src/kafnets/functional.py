@@ -1,0 +1,155 @@
+"""KAFs as functions, for people who own their parameters.
+
+::
+
+    import torch
+    from kafnets import functional
+
+    x, alpha = torch.randn(100, 300), torch.randn(300, 20, requires_grad=True)
+    y = functional.kaf(x, alpha)
+
+They run on the same kernels as the modules. What is fixed about the functions is an
+:class:`kafnets.Expansion`; None stands for the paper's, with a dictionary of alpha's size.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from kafnets.expansion import Expansion, check_coefficients, expansion_for
+from kafnets.kernels import Gaussian
+from kafnets.ops.dispatch import apply
+from kafnets.ops.kaf import TORCH
+from kafnets.ops.kaf2d import formula_of
+from kafnets.ops.layout import in_groups
+
+EDGEWISE_KERNEL = Gaussian(divisor=1.0)
+"""The paper's rule of thumb, six times less, is for longer dictionaries: with the few elements that a connection
+has, its terms are so wide that all functions are alike."""
+
+
+def kaf(
+    x: Tensor,
+    alpha: Tensor,
+    expansion: Expansion | None = None,
+    dim: int = 1,
+    *,
+    gamma: Tensor | None = None,
+) -> Tensor:
+    r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
+
+    Args:
+        x: any shape, with N channels along ``dim``.
+        alpha: ``(N, D)``; or ``(G, D)``, with G a divisor of N, for functions that N / G neighboring
+            channels share, ``(1, D)`` for one function for all.
+        expansion: kernel and dictionary. None: the paper's, with D elements from -3 to 3.
+        dim: the channel axis.
+        gamma: the present value of a learned bandwidth, ``()`` or one per function; for expansions whose
+            kernel says ``learn_gamma``.
+
+    Returns:
+        The shape, dtype and memory layout of ``x``. Half precision is computed in float32.
+    """
+    expansion = _checked(x, alpha, expansion, 1, gamma)
+    formula, channels = formula_of(expansion), _channels(x, dim)
+    table = formula.table(alpha, gamma)
+    groups = len(alpha)
+    if groups == channels:
+        return apply(formula, x, table, dim)
+    if groups == 0 or channels % groups:
+        raise ValueError(
+            f"alpha must have one function for each of the {channels} channels of x along dim={dim}, or a "
+            f"divisor of that number, got {groups}"
+        )
+    return in_groups(lambda s, axis: apply(formula, s, table, axis), x, groups, dim)
+
+
+def kaf2d(
+    x: Tensor,
+    alpha: Tensor,
+    expansion: Expansion | None = None,
+    dim: int = 1,
+    *,
+    gamma: Tensor | None = None,
+) -> Tensor:
+    """As :func:`kaf` for pairs of neighbors: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
+    expansion = _checked(x, alpha, expansion, 2, gamma)
+    formula, channels, groups = formula_of(expansion), _channels(x, dim), len(alpha)
+    pairs = channels // 2
+    if channels % 2 or groups == 0 or pairs % groups:
+        raise ValueError(
+            f"alpha must have one function for each pair of the {channels} channels of x along dim={dim}, or "
+            f"a divisor of that number, got {groups}"
+        )
+    table = formula.table(alpha, gamma)
+    if groups != pairs:
+        table = table.repeat_interleave(pairs // groups, 0)
+    return apply(formula, x, table, dim)
+
+
+def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Tensor:
+    r"""An expansion for each connection: :math:`y_o = \sum_i \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k)`.
+
+    Args:
+        x: ``(..., in_features)``.
+        alpha: ``(out_features, in_features, D)``.
+        expansion: kernel and dictionary. None: D elements from -3 to 3, and a Gaussian kernel of bandwidth
+            :math:`1 / \Delta^2` for a spacing of :math:`\Delta`.
+
+    Returns:
+        ``(..., out_features)`` in the dtype of ``x``. Half precision is computed in float32.
+    """
+    if alpha.dim() != 3 or x.shape[-1:] != alpha.shape[1:2]:
+        raise ValueError(
+            "alpha must have the shape (out_features, in_features, D) for an x of shape (..., in_features), "
+            f"got {tuple(alpha.shape)} for {tuple(x.shape)}"
+        )
+    _check_floating(x)
+    if expansion is None:
+        expansion = Expansion.of(dictionary_size=alpha.shape[2], kernel=EDGEWISE_KERNEL)
+    if expansion.learn_gamma:
+        raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
+    check_coefficients(expansion, alpha.shape[1:])
+    dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
+    elements = torch.tensor(expansion.dictionary.values, dtype=dtype, device=x.device)
+    terms = expansion.kernel.value(TORCH, x.to(dtype).unsqueeze(-1), elements)
+    return linear(terms.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
+
+
+def _checked(
+    x: Tensor, alpha: Tensor, expansion: Expansion | None, dimensions: int, gamma: Tensor | None
+) -> Expansion:
+    _check_floating(x)
+    if alpha.dim() != 1 + dimensions:
+        wanted = "(N, D)" if dimensions == 1 else "(P, D, D)"
+        raise ValueError(f"alpha must have the shape {wanted}, got {tuple(alpha.shape)}")
+    if expansion is None:
+        expansion = expansion_for(tuple(alpha.shape), dimensions)
+    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
+        raise TypeError(
+            f"expansion must be a kafnets.Expansion of {dimensions} dimension{'s' if dimensions == 2 else ''}, "
+            f"got {expansion!r}"
+        )
+    check_coefficients(expansion, alpha.shape)
+    if alpha.device != x.device:
+        raise ValueError(f"x is on {x.device} but alpha is on {alpha.device}: move one of them")
+    if bool(expansion.learn_gamma) is (gamma is None):
+        need = "needs gamma, its present value" if gamma is None else "has a fixed bandwidth: leave gamma out"
+        raise ValueError(f"the kernel {expansion.kernel!r} {need}")
+    if gamma is not None and tuple(gamma.shape) not in ((), (len(alpha),)):
+        raise ValueError(
+            f"gamma must be one number, or one for each of the {len(alpha)} functions, got the shape "
+            f"{tuple(gamma.shape)}"
+        )
+    return expansion
+
+
+def _check_floating(x: Tensor) -> None:
+    if not x.is_floating_point():
+        raise TypeError(f"x must be a floating-point tensor, got {x.dtype}: convert it, say with .float()")
+
+
+def _channels(x: Tensor, dim: int) -> int:
+    if not -x.dim() <= dim < x.dim():
+        raise ValueError(f"dim must be one of the {x.dim()} axes of x of shape {tuple(x.shape)}, got {dim}")
+    return x.shape[dim]

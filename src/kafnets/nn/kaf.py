@@ -1,0 +1,162 @@
+"""Kernel activation functions."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from kafnets.expansion import Expansion
+from kafnets.kernels import Kernel
+from kafnets.nn.activation import Activation, TorchSource
+from kafnets.nn.dictionary import DictionaryModule
+from kafnets.ops.dispatch import apply
+from kafnets.ops.kaf2d import formula_of
+from kafnets.registry import Facts, register
+from kafnets.starts import Init, draw_blocks, resolve_init
+
+
+class KernelActivation(DictionaryModule, Activation):
+    """What KAF and 2D-KAF share: their arguments, and their parameters."""
+
+    mixing_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
+    undecayed_parameters: ClassVar[tuple[str, ...]] = ("log_gamma",)
+    # Coefficients that follow a function alternate in sign and are much larger than their sum.
+    keeps_float32: ClassVar[tuple[str, ...]] = ("alpha", "log_gamma")
+
+    def __init__(
+        self,
+        num_features: int = 1,
+        *,
+        groups: int | None = None,
+        dictionary_size: int | None = None,
+        boundary: float = 3.0,
+        kernel: Kernel | None = None,
+        init: Init = None,
+        dim: int = 1,
+        dictionary: ArrayLike | Tensor | None = None,
+        inplace: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim, groups)
+        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+            raise TypeError(f"dtype must be a floating-point type, such as torch.float32, got {dtype!r}")
+        expansion = Expansion.of(
+            self.inputs,
+            dictionary_size=dictionary_size,
+            boundary=boundary,
+            dictionary=dictionary,  # type: ignore[arg-type]
+            kernel=kernel,
+        )
+        self.init = resolve_init(init, self.groups)
+        options: dict[str, Any] = {
+            "device": device,
+            "dtype": torch.promote_types(dtype or torch.get_default_dtype(), torch.float32),
+        }
+        self.alpha = nn.Parameter(torch.empty(self.groups, *expansion.shape, **options))
+        self._stand_on(expansion, device)
+        learned = expansion.learn_gamma
+        shape = (self.groups,) if learned == "neuron" else ()
+        self.log_gamma = nn.Parameter(torch.empty(shape, **options)) if learned else None
+        self._formula = formula_of(expansion)
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Reset the parameters: coefficients by ``init``, bandwidth and dictionary as constructed."""
+        source = TorchSource(self.alpha, generator)
+        with torch.no_grad():
+            for where, block in draw_blocks(self.init, self.groups, self.expansion, source):
+                values = block if isinstance(block, Tensor) else torch.from_numpy(np.array(block))
+                self.alpha[where] = values.to(self.alpha)
+            if self.log_gamma is not None:
+                self.log_gamma.copy_(torch.from_numpy(self.expansion.first_log_gamma(self.groups)))
+        self._restore_dictionary()
+
+    @property
+    def gamma(self) -> Tensor | float | None:
+        """The bandwidth: a number if fixed, a tensor if learned, None for kernels without one."""
+        if self.log_gamma is None:
+            return self.expansion.gamma
+        return self.log_gamma.to(torch.promote_types(self.log_gamma.dtype, torch.float32)).exp()
+
+    def compute(self, s: Tensor, dim: int) -> Tensor:
+        # Asking a module for its attributes shows at small batches. Under a parametrization the parameter is
+        # somewhere else.
+        alpha = self._parameters.get("alpha")
+        table: Tensor = self.alpha if alpha is None else alpha
+        if table.is_cpu is not s.is_cpu and table.device != s.device:
+            raise ValueError(
+                f"input is on {s.device} but the coefficients are on {table.device}: move one of them"
+            )
+        if self._formula.learned:
+            gamma = self.gamma
+            assert isinstance(gamma, Tensor)
+            table = self._formula.table(table, gamma)
+        return apply(self._formula, s, table, dim)
+
+    def extra_repr(self) -> str:
+        dictionary, gamma = self.expansion.dictionary, self.expansion.gamma
+        bandwidth = "" if gamma is None else f", gamma={gamma:.4g}"
+        if self.log_gamma is not None:
+            bandwidth += " at first"
+        return (
+            f"{self._width}, dictionary_size={dictionary.size} in [{dictionary.values[0]:g}, "
+            f"{dictionary.values[-1]:g}], kernel={type(self.kernel).__name__}{bandwidth}, dim={self.dim}"
+        )
+
+
+@register("kaf")
+class KAF(KernelActivation):
+    r"""Kernel activation function: each channel learns its own :math:`g(s) = \sum_i \alpha_i \kappa(s, d_i)`.
+
+    Use it as you would ``nn.PReLU(num_features)``::
+
+        net = nn.Sequential(nn.Linear(18, 300), KAF(300), nn.Linear(300, 1))
+
+    Shape: input ``(B, N)``, ``(B, N, L)``, ``(B, N, H, W)``, ... with ``dim=1``; ``(..., N)`` with
+    ``dim=-1``. The output has the input's shape, dtype and memory layout; half precision is
+    computed in float32. The defaults are the paper's; those of the authors' published code are
+    ``KAF(n, boundary=4.0, kernel=Gaussian(divisor=8.0), init=Normal(0.8))``, and 1e-4 for ``eps`` of ``Ridge``.
+
+    Args:
+        num_features: N, the number of channels along ``dim``. ``KAF()`` is one function for all channels,
+            however many there are, as ``nn.PReLU()`` is: for libraries that build activations without
+            telling them a width.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: one per
+            channel.
+        dictionary_size: D, the number of dictionary elements, equispaced. None: 20.
+        boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
+        kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
+        init: first values of the coefficients. None: ``Normal()``, the paper's. A name such as
+            ``"tanh"`` stands for ``Ridge("tanh")``. A sequence gives one initializer per function:
+            ``[Ridge("tanh")] * 32 + [Normal()] * 32``.
+        dim: the channel axis.
+        dictionary: strictly increasing values to use in place of the equispaced ones;
+            ``dictionary_size`` and ``boundary`` then do not count.
+        inplace: accepted and ignored, for libraries that pass it to every activation.
+        generator: source of the random first values; torch's default one if None.
+        device: where the parameters live.
+        dtype: their type; float32 at least, also after ``.half()`` or ``.to(torch.bfloat16)``, since
+            half precision would change the function.
+
+    Attributes:
+        alpha: the mixing coefficients, a parameter ``(groups, dictionary_size)``.
+        dictionary: a buffer ``(dictionary_size,)``.
+        log_gamma: the logarithm of a learned bandwidth, ``()`` or ``(groups,)``, else None.
+        expansion: kernel and dictionary, a :class:`kafnets.Expansion`.
+    """
+
+    facts = Facts(
+        family="expansions",
+        source="Scardapane et al., 2017",
+        formula="Σ_i α_i κ(s, d_i)",
+        parameters="dictionary_size",
+        smooth=True,
+        local="yes",
+        regularization="yes",
+        plottable=True,
+        hyperparameter="dictionary_size",
+    )

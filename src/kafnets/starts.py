@@ -1,0 +1,223 @@
+"""First values of the mixing coefficients: random ones, or those that follow a known function."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kafnets.arrays.library import NUMPY
+from kafnets.expansion import Expansion
+
+Array = NDArray[np.float64]
+
+
+def _elu(s: Array, alpha: float = 1.0) -> Array:
+    return np.where(s > 0, s, alpha * np.expm1(np.minimum(s, 0.0)))
+
+
+def _sigmoid(s: Array) -> Array:
+    small = np.exp(-np.abs(s))
+    return np.where(s >= 0, 1.0, small) / (1.0 + small)
+
+
+def _gelu(s: Array) -> Array:
+    erf = np.array([math.erf(each / math.sqrt(2.0)) for each in s.ravel()]).reshape(s.shape)
+    return 0.5 * s * (1.0 + erf)
+
+
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "elu": _elu,
+    "gelu": _gelu,
+    "identity": lambda s: s,
+    "leaky_relu": lambda s: np.where(s > 0, s, 0.01 * s),
+    "relu": lambda s: np.maximum(s, 0.0),
+    "selu": lambda s: 1.0507009873554805 * _elu(s, 1.6732632423543772),
+    "sigmoid": _sigmoid,
+    "softplus": lambda s: np.logaddexp(s, 0.0),
+    "swish": lambda s: s * _sigmoid(s),
+    "tanh": np.tanh,
+}
+"""The functions that activations can start as, by name."""
+
+
+Function = str | Callable[..., Any]
+"""A function to start as: one of these names, or any function of arrays."""
+
+
+class Source(Protocol):
+    """What a framework does for a start."""
+
+    def normal(self, std: float, shape: tuple[int, ...]) -> Any:
+        """Independent normal values with mean 0."""
+
+    def call(self, function: Callable[..., Any], *places: Array) -> Array:
+        """A user's function, called with the framework's own arrays."""
+
+
+class Initializer(Protocol):
+    """Anything with this method can be given as ``init``."""
+
+    def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
+        """First values ``(functions, *expansion.shape)``, as an array of NumPy or of the framework."""
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``."""
+
+    std: float = math.sqrt(0.3)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.std) and self.std >= 0):
+            raise ValueError(f"std must be a finite number ≥ 0, got {self.std}")
+
+    def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
+        """From the framework's own random numbers."""
+        shape = (functions, *expansion.shape)
+        return source.normal(self.std, shape) if self.std else np.zeros(shape)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    r"""Follow a known function: :math:`\alpha = (K + \varepsilon I)^{-1} t`, solved in float64.
+
+    K is the kernel matrix of the dictionary, :math:`K_{ij} = \kappa(d_i, d_j)`, and t the function's values
+    there. (The paper computes K "between t and d", with which the solution would not follow t.) The matrix of
+    a kernel that is not positive semi-definite can be singular: the ReLU kernel's is strictly triangular, and
+    the formula would give coefficients of the order of :math:`\varepsilon^{-D}`. For such kernels
+    :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2` is made smallest instead.
+
+    Args:
+        target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.starts.FUNCTIONS``) or a
+            function, which is called with the framework's own arrays in float64; NumPy's will do. For a
+            2D-KAF the function takes two arrays, the first and the second value of a pair; a name then
+            stands for the mean of that function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the
+            paper does not say what it used.
+        eps: :math:`\varepsilon > 0`; larger values follow less closely with smaller coefficients.
+    """
+
+    target: Function
+    eps: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_function(self.target, "target")
+        if not (math.isfinite(self.eps) and self.eps > 0):
+            raise ValueError(f"eps must be a positive finite number, got {self.eps}")
+
+    def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
+        """The same coefficients for all functions."""
+        d = expansion.dictionary.elements
+        places = [d] if expansion.dimensions == 1 else [each.ravel() for each in _grid(d)]
+        matrix = _kernel_matrix(expansion, places)
+        targets = self._targets(places, expansion, source)
+        penalty = self.eps * np.eye(len(matrix))
+        if expansion.kernel.positive_definite:
+            solution = np.linalg.solve(matrix + penalty, targets)
+        else:
+            stacked = np.vstack([matrix, np.sqrt(penalty)])
+            solution = np.linalg.lstsq(stacked, np.concatenate([targets, np.zeros(len(matrix))]), rcond=None)[
+                0
+            ]
+        return np.broadcast_to(solution.reshape(expansion.shape), (functions, *expansion.shape))
+
+    def _targets(self, places: list[Array], expansion: Expansion, source: Source) -> Array:
+        if isinstance(self.target, str):
+            return np.mean([FUNCTIONS[self.target](axis) for axis in places], axis=0)
+        # A function of a pair is called with the grid as it lies in the plane.
+        shaped = [axis.reshape(expansion.shape) for axis in places]
+        return values_of(self.target, shaped, source, "target").ravel()
+
+
+def values_of(function: Function, places: Sequence[Array], source: Source, argument: str) -> Array:
+    """A function's values, checked: one for each place."""
+    if isinstance(function, str):
+        return FUNCTIONS[function](*places)
+    try:
+        if isinstance(function, np.ufunc):
+            values = np.asarray(function(*places), dtype=np.float64)
+        else:
+            values = np.asarray(source.call(function, *places), dtype=np.float64)
+    except TypeError as error:
+        inputs = "one array" if len(places) == 1 else "two arrays, the values of a pair"
+        raise TypeError(f"{argument} must be a function of {inputs}, got {function!r}: {error}") from error
+    if values.shape != places[0].shape or not np.isfinite(values).all():
+        raise ValueError(
+            f"{argument} must give a finite value for each of its inputs of shape {places[0].shape}, "
+            f"got shape {values.shape} with {int((~np.isfinite(values)).sum())} values that are not finite"
+        )
+    return values
+
+
+def check_function(function: object, argument: str = "init") -> None:
+    """Raise unless it is a function, or the name of one."""
+    if isinstance(function, str) and function not in FUNCTIONS:
+        raise ValueError(
+            f"{argument} {function!r} is not known: give one of {', '.join(FUNCTIONS)}, or a function"
+        )
+    if not isinstance(function, str) and not callable(function):
+        raise TypeError(f"{argument} must be a name or a function, got {function!r}")
+
+
+Init = Initializer | str | Sequence[Initializer | str] | None
+"""What layers take as ``init``: None for the paper's random values, a name to follow that function, an
+initializer, or a sequence with one per function."""
+
+
+def resolve_init(init: Init, functions: int | None) -> Initializer | tuple[Initializer, ...]:
+    """Names become :class:`Ridge`, and None the paper's :class:`Normal`; the rest is checked.
+
+    ``functions`` is how many there are, if that is known.
+    """
+    if init is None:
+        return Normal()
+    if isinstance(init, str) or not isinstance(init, Sequence):
+        return _resolve_one(init)
+    if functions is not None and len(init) != functions:
+        raise ValueError(
+            f"init must be one initializer, or a sequence with one for each of the {functions} neurons, "
+            f"got {len(init)}"
+        )
+    return tuple(_resolve_one(each) for each in init)
+
+
+def _resolve_one(init: Initializer | str) -> Initializer:
+    if isinstance(init, str):
+        check_function(init)
+        return Ridge(init)
+    if not hasattr(init, "draw") or isinstance(init, type):
+        hint = ": to start as a function, give kafnets.Ridge(function)" if callable(init) else ""
+        raise TypeError(
+            "init must be the name of a function, such as 'elu', or an initializer, such as "
+            f"kafnets.Normal(), got {init!r}{hint}"
+        )
+    return init
+
+
+def draw_blocks(
+    init: Initializer | tuple[Initializer, ...], functions: int, expansion: Expansion, source: Source
+) -> Iterator[tuple[list[int] | slice, Any]]:
+    """First values block by block: which functions, and their coefficients."""
+    if not isinstance(init, tuple):
+        yield slice(None), init.draw(functions, expansion, source)
+        return
+    members: dict[Initializer, list[int]] = {}
+    for number, initializer in enumerate(init):
+        members.setdefault(initializer, []).append(number)
+    for initializer, numbers in members.items():
+        yield numbers, initializer.draw(len(numbers), expansion, source)
+
+
+def _grid(d: Array) -> list[Array]:
+    return list(np.meshgrid(d, d, indexing="ij"))
+
+
+def _kernel_matrix(expansion: Expansion, places: list[Array]) -> Array:
+    """Row i holds every term of the expansion at the i-th element."""
+    rows, columns = [axis[:, None] for axis in places], [axis[None, :] for axis in places]
+    kernel = expansion.kernel
+    if expansion.dimensions == 1:
+        return np.asarray(kernel.value(NUMPY, rows[0], columns[0]))
+    return np.asarray(kernel.value2d(NUMPY, *rows, *columns))
