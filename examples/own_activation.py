@@ -18,7 +18,7 @@ class Sine(nn.Module):
         return torch.sin(s)
 
 
-# With parameters for each channel, and its row of `kafnets list` filled in: what is declared here is what the
+# With parameters for each channel or group of them, and its row of `kafnets list` filled in: what is declared here is what the
 # builders, weight decay and plots go by.
 @kafnets.register("snake")
 class Snake(kafnets.ByChannel):
@@ -36,12 +36,12 @@ class Snake(kafnets.ByChannel):
     )
     undecayed_parameters = ("log_frequency",)
 
-    def __init__(self, num_features: int, *, dim: int = 1) -> None:
-        super().__init__(num_features, dim)
-        self.log_frequency = nn.Parameter(torch.zeros(num_features))
+    def __init__(self, num_features: int = 1, *, groups: int | None = None, dim: int = 1) -> None:
+        super().__init__(num_features, dim, groups)
+        self.log_frequency = nn.Parameter(torch.zeros(self.groups))
 
-    def activate(self, s: Tensor) -> Tensor:
-        frequency = self.along(self.log_frequency.exp(), s)
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        frequency = self.along(self.log_frequency.exp(), s, dim)
         return s + torch.sin(frequency * s).square() / frequency
 
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from kafnets import KAF
-from kafnets.nn.initializers import TARGETS
+from kafnets.starts import FUNCTIONS
 
 TARGET = Path(__file__).parents[1] / "docs/images/initialisation.png"
 
@@ -24,7 +24,7 @@ def main() -> None:
         kaf = KAF(1, init=name, dtype=torch.float64)
         s = torch.linspace(-5, 5, 2001, dtype=torch.float64).unsqueeze(1)
         with torch.no_grad():
-            learned, target = kaf(s), TARGETS[name](s)
+            learned, target = kaf(s), torch.from_numpy(FUNCTIONS[name](s.numpy()))
             at_dictionary = kaf(kaf.dictionary.unsqueeze(1))
         upper.plot(s, target, color="0.7", linewidth=5, label=f"{name}, the target")
         upper.plot(s, learned, color="tab:green", label="KAF after the ridge start")

@@ -5,7 +5,6 @@ import torch
 from matplotlib.figure import Figure
 
 import kafnets
-from kafnets import reference
 from zoo.canvas import MOVED, START, finish, panels
 from zoo.sampling import changed, line, of, seeded, values
 
@@ -41,7 +40,8 @@ def draw() -> Figure:
             if name == "paf":
                 terms.plot(s, s**k, **style, label=("1", "s", "s²", "s³")[k])
             else:
-                psi = reference.activations.hermite_functions(s, 4)[:, k]
+                alone = changed(kafnets.create(name, 1, degree=3), coefficients=np.eye(4)[k : k + 1])
+                psi = values(alone, s)
                 terms.plot(s, psi, **style, label=f"ψ{'₀₁₂₃'[k]}")
         finish(
             terms,

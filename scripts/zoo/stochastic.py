@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from torch import nn
 
 import kafnets
-from kafnets import reference
 from zoo.canvas import MOVED, ORANGE, START, finish, panels
 from zoo.sampling import Array, changed, line, seeded, values
 
@@ -21,8 +20,8 @@ def draw() -> Figure:
     names = ("rrelu", "noisy_hard_tanh", "noisy_hard_sigmoid")
     hard: list[Callable[[Array], Array] | None] = [
         None,
-        reference.activations.hard_tanh,
-        reference.activations.hard_sigmoid,
+        lambda s: np.clip(s, -1, 1),
+        lambda s: np.clip(s / 4 + 0.5, 0, 1),
     ]
     for panel, name, function in zip(axes[:3], names, hard, strict=True):
         if function is not None:

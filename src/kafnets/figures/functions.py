@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from kafnets.kernels import Gaussian
-from kafnets.nn.expansions import KAF
+from kafnets.nn import KAF
 from kafnets.plot import initialization, style
 from kafnets.zoo.splines import SAF
 from kafnets.zoo.stochastic import NoisyHardSigmoid

@@ -100,9 +100,10 @@ class ExpansionFormula(Formula):
         return torch.tensor(self.expansion.dictionary.values, dtype=s.dtype, device=s.device)
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
-        axis = dim % s.dim()
-        result = self._plain(s.movedim(axis, s.dim() - 1), *self._parts(table))
-        return in_layout_of(s, result.movedim(s.dim() - 1, axis))
+        axis, last = dim % s.dim(), s.dim() - 1  # counted from 0, as older exporters want them
+        rows = s.movedim(axis, last)
+        result = _with_nan(self._plain(rows, *self._parts(table)), rows.unflatten(last, (-1, self.inputs)))
+        return in_layout_of(s, result.movedim(last, axis))
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
         """Channels last. A tensor D times the input (D * D in two dimensions) is made."""
@@ -157,6 +158,16 @@ class KAFFormula(ExpansionFormula):
         if gamma is not None:
             kernel = kernel.with_gamma(gamma.unsqueeze(-1))
         return (alpha * kernel.value(TORCH, s.unsqueeze(-1), self._elements(s))).sum(-1)
+
+
+def _with_nan(result: Tensor, inputs: Tensor) -> Tensor:
+    """NaN where one of the inputs along the last axis is, also in the derivatives by all of them.
+
+    Autograd would lose it where a kernel cuts values off.
+    """
+    missing = inputs.isnan().any(-1)
+    poison = torch.where(missing, torch.nan, 0.0).to(result.dtype)
+    return torch.where(missing, inputs.sum(-1) * poison, result)
 
 
 def _blocks(rows: Tensor, inputs: int = 1) -> tuple[Tensor, ...]:

@@ -40,8 +40,9 @@ def record(model: nn.Module, features: Tensor | None, moment: str, neurons: int 
     fed = {} if features is None else activations_fed(model, features[:ROWS])
     for name, module, facts in plottable(model):
         if name in fed:
-            found[f"{name}/{moment}/histogram"] = _histograms(fed[name], neurons * facts.arity)
             channels = fed[name].shape[-1]
+            seen = _pooled(fed[name], _sharing(module, channels), facts.arity)
+            found[f"{name}/{moment}/histogram"] = _histograms(seen, neurons * facts.arity)
         else:
             channels = getattr(module, "num_features", facts.arity)
         if facts.arity == 1:
@@ -49,6 +50,20 @@ def record(model: nn.Module, features: Tensor | None, moment: str, neurons: int 
         elif getattr(module, "group_size", 2) == 2:
             found[f"{name}/{moment}/surfaces"] = _half(surfaces(module, channels, neurons))
     return found
+
+
+def _sharing(module: nn.Module, channels: int) -> int:
+    """How many neighboring channels, or pairs of them, share a function."""
+    functions: Any = getattr(module, "groups", channels)
+    return max(1, channels // (int(getattr(module, "inputs", 1)) * functions))
+
+
+def _pooled(seen: Tensor, sharing: int, arity: int) -> Tensor:
+    """What comes into each function, from all channels that share it, functions last."""
+    if sharing == 1:
+        return seen
+    apart = seen.reshape(-1, seen.shape[-1] // (sharing * arity), sharing, arity)
+    return apart.movedim(2, 1).reshape(-1, seen.shape[-1] // sharing)
 
 
 def check_plottable(argument: str, model: nn.Module) -> None:
@@ -120,12 +135,15 @@ def activations_fed(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
 
 
 def curves(module: nn.Module, channels: int, neurons: int = NEURONS) -> Tensor:
-    """Outputs of the first neurons as each one's input goes from -BOUNDARY to BOUNDARY."""
+    """Outputs of the first neurons as each one's input goes from -BOUNDARY to BOUNDARY.
+
+    Of channels that share a function, the first.
+    """
     places = torch.linspace(-BOUNDARY, BOUNDARY, POINTS)
     outputs = _evaluated(module, places[:, None].expand(-1, channels))
     if outputs.shape[1] == channels:
-        return outputs[:, :neurons].T
-    # Several outputs a neuron, wherever the module puts them: those that move when its input alone does.
+        return outputs[:, :: _sharing(module, channels)][:, :neurons].T
+    # Several outputs per neuron, wherever the module puts them: those that move when its input alone does.
     each = outputs.shape[1] // channels
     found = []
     for neuron in range(min(neurons, channels)):
@@ -140,13 +158,13 @@ def curves(module: nn.Module, channels: int, neurons: int = NEURONS) -> Tensor:
 def surfaces(module: nn.Module, channels: int, pairs: int = NEURONS) -> Tensor:
     """Outputs of the first pairs of neighbours as both go from -BOUNDARY to BOUNDARY.
 
-    Of a pair with two outputs, the first.
+    Of a pair with two outputs, the first; of pairs that share a function, too.
     """
     places = torch.linspace(-BOUNDARY, BOUNDARY, SIDE)
     grid = torch.cartesian_prod(places, places).repeat(1, channels // 2)
     outputs = _evaluated(module, grid)
     each = outputs.shape[1] // (channels // 2)
-    return outputs[:, ::each][:, :pairs].T.unflatten(1, (SIDE, SIDE))
+    return outputs[:, :: each * _sharing(module, channels)][:, :pairs].T.unflatten(1, (SIDE, SIDE))
 
 
 def _evaluated(module: nn.Module, inputs: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ from torch.nn import functional
 
 from kafnets.registry import Facts, register
 
-
 TORCH_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "elu": functional.elu,
     "gelu": functional.gelu,

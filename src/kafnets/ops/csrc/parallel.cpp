@@ -43,13 +43,10 @@ class Job {
 };
 
 // Whether this process was forked: it then has none of its parent's threads, and whatever keeps track of
-// them, here or in OpenMP, does not know. A child works alone, as torch's own data loaders make theirs do.
-bool forked() {
-  static bool child = false;
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { child = true; }); });
-  return child;
-}
+// them, here or in OpenMP, does not know. A child works alone, as torch's own data loaders make theirs do. The
+// handler is registered when the module is loaded, so that it also sees a fork before the first job.
+std::atomic<bool> forked{false};
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
 // torch's own OpenMP, if it is one that offers the entry point that GCC's code calls. Its threads wait for work
 // in a busy loop for a while after each operation of torch; others could only compete with them.
@@ -115,7 +112,7 @@ void use_openmp(bool use) { openmp_wanted = use; }
 void run_parts(int parts, const std::function<void(int)>& part) {
   static Pool* const pool = new Pool;  // never destroyed: workers may outlive static objects
   Job job(parts, part);
-  if (forked()) {
+  if (forked) {
     job.work();
   } else if (const Parallel parallel = torch_openmp()) {
     parallel([](void* data) { static_cast<Job*>(data)->work(); }, &job, static_cast<unsigned>(parts), 0);

@@ -78,7 +78,7 @@ struct Plan {
     const bool overflows = 2 * root * Range<T>::kReach > Range<T>::kLargestExponent;  // exp(2 a z) itself
     const int half = overflows ? 0 : static_cast<int>(std::min<Wide>(Range<T>::kExtent / root, longest));
     const int count = (size + 2 * half) / (2 * half + 1);
-    const auto begin_of = [&](int i) { return size * i / count; };
+    const auto begin_of = [&](int i) { return static_cast<int>(int64_t{size} * i / count); };
     const auto centre_of = [&](int i) { return begin_of(i) + (begin_of(i + 1) - begin_of(i)) / 2; };
     const int middle = centre_of(count / 2);
     const Wide largest_shift = a * (size + 2);
