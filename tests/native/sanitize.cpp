@@ -45,7 +45,7 @@ template <class T, int kDimensions>
 void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, double gamma, int threads) {
   const int64_t terms = kDimensions == 1 ? size : size * size;
   const int64_t outputs = batch * neurons * positions;
-  const Settings dictionary{size, -3.0, 6.0 / (size - 1), gamma};
+  const Settings dictionary{size, -3.0, 6.0 / (size - 1), gamma, 0, 0};
   Buffer<T> x(outputs * kDimensions), alpha(neurons * terms), y(outputs), u(outputs);
   Buffer<T> dx(x.size), dalpha(alpha.size);
   x.randomize(2.0);

@@ -34,7 +34,7 @@ class Cubics(Formula):
 
     def __init__(self, first: float, spacing: float) -> None:
         self.first, self.spacing = first, spacing
-        self.settings = (first, spacing, 0.0)
+        self.settings = (first, spacing, 0.0, 0.0, 0.0)
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         where, u, inner = self._find(s, table, dim)

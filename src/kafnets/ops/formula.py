@@ -11,7 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-Settings = tuple[float, float, float]
+Settings = tuple[float, float, float, float, float]
 """What a native kernel is told beyond sizes; each reads the numbers its own way, see csrc/."""
 
 
@@ -20,7 +20,7 @@ class Formula:
 
     kernel: str | None = None
     """The name of its native kernel, which is also that of the formula as a torch operator."""
-    settings: Settings = (0.0, 0.0, 0.0)
+    settings: Settings = (0.0, 0.0, 0.0, 0.0, 0.0)
     """What that kernel is told."""
     inputs: int = 1
     """Channels that one function takes."""

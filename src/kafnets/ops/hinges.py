@@ -31,7 +31,7 @@ class Hinges(Formula):
 
     def __init__(self, to_the_right: int, rectified: bool) -> None:
         self.to_the_right, self.rectified = to_the_right, rectified
-        self.settings = (float(to_the_right), float(rectified), 0.0)
+        self.settings = (float(to_the_right), float(rectified), 0.0, 0.0, 0.0)
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         result = s.relu() if self.rectified else s

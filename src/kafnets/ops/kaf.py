@@ -80,9 +80,9 @@ class ExpansionFormula(Formula):
         assert gamma is not None
         first, spacing = dictionary.values[0], dictionary.spacing
         if self.learned:
-            self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0)
+            self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
         elif SMALLEST_A <= gamma * spacing**2 <= LARGEST_A:
-            self.kernel, self.settings = self.kinds[0], (first, spacing, gamma)
+            self.kernel, self.settings = self.kinds[0], (first, spacing, gamma, 0.0, 0.0)
             self.has_triton = True
 
     def table(self, alpha: Tensor, gamma: Tensor | None) -> Tensor:
@@ -187,7 +187,7 @@ def from_settings(
     cls: type[ExpansionFormula], dimensions: int, size: int, settings: Settings, learned: bool
 ) -> ExpansionFormula:
     """The formula of a Gaussian on a grid, from what its native kernel is told."""
-    first, spacing, gamma = settings
+    first, spacing, gamma, *_ = settings
     dictionary = Dictionary(tuple(first + spacing * k for k in range(size)))
     kernel = Gaussian(1.0, "neuron") if learned else Gaussian(gamma)
     return cls(Expansion(kernel, dictionary, dimensions))

@@ -69,7 +69,6 @@ class Kernels:
 
     def forward(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
         """A formula, in the input's dtype and memory layout."""
-        first, second, third = formula.settings
         # A row or a few, as when a policy acts: there is so little to compute that asking all that is asked
         # below would take longer.
         if (
@@ -90,7 +89,7 @@ class Kernels:
             result = torch.empty_like(s)
             self._forward[formula.kernel, s.dtype](
                 at, coefficients_at, result.data_ptr(), batch, neurons, 1,
-                table.shape[1], first, second, third, 1,
+                table.shape[1], *formula.settings, 1,
             )  # fmt: skip
             return result
         x, axis, order = in_memory_order(_readable(s), dim)
@@ -104,7 +103,7 @@ class Kernels:
         if terms:
             self._forward[formula.kernel, x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,
-                table.shape[-1], first, second, third, _threads(terms),
+                table.shape[-1], *formula.settings, _threads(terms),
             )  # fmt: skip
         return result if result.dtype is s.dtype and order is None else _restore(result, order, s.dtype)
 

@@ -17,8 +17,8 @@ from kafnets.ops.plain import PORTABLE, differentiate
 
 
 def _formula(kernel: str, settings: Sequence[float], table: Tensor) -> Formula:
-    first, second, third = settings
-    return FORMULAS[kernel]((first, second, third), table.shape)
+    first, second, third, fourth, fifth = settings
+    return FORMULAS[kernel]((first, second, third, fourth, fifth), table.shape)
 
 
 @torch.library.custom_op("kafnets::apply", mutates_args=())

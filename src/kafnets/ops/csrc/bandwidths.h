@@ -12,7 +12,7 @@
 
 // Settings: the coefficients a neuron, where the dictionary begins, and its spacing.
 template <class T>
-struct GaussianSumByBandwidth {
+struct GaussianSumByBandwidth : NothingDerived<T> {
   explicit GaussianSumByBandwidth(const Settings& s) : size(static_cast<int>(s.size)), elements(size - 1) {
     using Wide = typename Range<T>::Wide;
     for (int k = 0; k < elements; ++k) {
@@ -23,6 +23,7 @@ struct GaussianSumByBandwidth {
   }
 
   T weight(int64_t) const { return 1; }
+  int terms() const { return size; }
 
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {

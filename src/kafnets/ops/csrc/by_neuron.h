@@ -7,12 +7,25 @@
 
 // Input and output as (batch, neurons, positions), contiguous.
 //
-// A formula has a size, the number of coefficients a neuron; weight(k), by which coefficient k is multiplied before
+// A formula has a size, the number of coefficients per neuron; weight(k), by which coefficient k is multiplied before
 // it is used, and its gradient after; and, for vectors of activations,
 //
 //   value<Neurons>(coefficients, s)
 //   gradients<Neurons, kInput, kAlpha>(coefficients, s, upstream, sums), which returns the gradient of s if kInput
 //   and adds upstream times the derivative by coefficient k to sums, k * kNativeWidth on, if kAlpha.
+//
+// It may work with more numbers per neuron than that, terms() of them: those behind the coefficients are found from
+// them by derived(coefficients, k), and what their gradients come to for coefficient k is given by
+// from_derived(sums of the derived numbers, k).
+template <class T>
+struct NothingDerived {
+  T derived(const T*, int64_t) const { return 0; }
+  template <class Sum>
+  double from_derived(const Sum&, int64_t) const {
+    return 0;
+  }
+};
+
 template <class T, template <class> class Formula>
 class ByNeuron {
  public:
@@ -24,16 +37,16 @@ class ByNeuron {
       const Array<T> beta = weigh(alpha);
       parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
         for_blocks<T>(begin, end, neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
-          const T* own = beta.data() + block * kNativeWidth<T> * formula_.size;
+          const T* own = beta.data() + block * kNativeWidth<T> * formula_.terms();
           rows.put(y, formula_.template value<OwnNeurons<T>>(own, rows.get(x)));
         });
       });
       return;
     }
     parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
-      Array<T> beta(formula_.size);
+      Array<T> beta(formula_.terms());
       for (int64_t n = begin; n < end; ++n) {
-        for (int k = 0; k < formula_.size; ++k) beta[k] = alpha[n * formula_.size + k] * formula_.weight(k);
+        weigh_one(alpha + n * formula_.size, beta.data());
         for (Runs<T> runs = runs_of_channel(); !runs.done(); runs.next()) {
           const Vec<T> s = runs.get(x + n * positions_);
           runs.put(y + n * positions_, formula_.template value<OneNeuron<T>>(beta.data(), s));
@@ -59,7 +72,22 @@ class ByNeuron {
   Runs<T> runs_of_channel() const { return Runs<T>(batch_, positions_, neurons_ * positions_); }
 
   Array<T> weigh(const T* alpha) const {
-    return pack(alpha, neurons_, formula_.size, [&](int64_t k) { return formula_.weight(k); });
+    return pack(alpha, neurons_, formula_.size, formula_.terms(), [&](int64_t k) { return formula_.weight(k); },
+                [&](const T* own, int64_t k) { return formula_.derived(own, k); });
+  }
+
+  void weigh_one(const T* alpha, T* beta) const {
+    for (int k = 0; k < formula_.size; ++k) beta[k] = alpha[k] * formula_.weight(k);
+    for (int k = formula_.size; k < formula_.terms(); ++k) beta[k] = formula_.derived(alpha, k);
+  }
+
+  // The gradients of a neuron's coefficients from its sums, of which at(k) is the k-th.
+  template <class At>
+  void unweigh(const At& at, T* dalpha) const {
+    const auto derived = [&](int64_t k) { return at(formula_.size + k); };
+    for (int64_t k = 0; k < formula_.size; ++k) {
+      dalpha[k] = static_cast<T>(at(k) * formula_.weight(k) + formula_.from_derived(derived, k));
+    }
   }
 
   template <bool kInput, bool kAlpha>
@@ -76,38 +104,34 @@ class ByNeuron {
     const Array<T> beta = weigh(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       for_blocks<T>(begin, end, neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
-        const int64_t own = block * kNativeWidth<T> * formula_.size;
+        const int64_t own = block * kNativeWidth<T> * formula_.terms();
         const Vec<T> d = formula_.template gradients<OwnNeurons<T>, kInput, kAlpha>(
             beta.data() + own, rows.get(x), rows.get(upstream), sums + own);
         if (kInput) rows.put(dx, d);
       });
     };
-    const auto weight = [&](int64_t k) { return formula_.weight(k); };
-    sum_over_rows<T>(batch_, neurons_, formula_.size, threads_, add_rows, weight, kAlpha ? dalpha : nullptr);
+    const auto finish = [&](int64_t n, const auto& at) { unweigh(at, dalpha + n * formula_.size); };
+    sum_over_rows<T>(batch_, neurons_, formula_.terms(), threads_, add_rows, finish, kAlpha);
   }
 
   template <bool kInput, bool kAlpha>
   void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
-      Array<T> beta(formula_.size), sums(formula_.size * kNativeWidth<T>);
-      std::vector<double> totals(formula_.size);
+      Array<T> beta(formula_.terms()), sums(formula_.terms() * kNativeWidth<T>);
+      std::vector<double> totals(formula_.terms());
       for (int64_t n = begin; n < end; ++n) {
-        for (int k = 0; k < formula_.size; ++k) {
-          beta[k] = alpha[n * formula_.size + k] * formula_.weight(k);
-          totals[k] = 0;
-        }
+        weigh_one(alpha + n * formula_.size, beta.data());
+        std::fill(totals.begin(), totals.end(), 0.0);
         int vectors = 0;
         for (Runs<T> runs = runs_of_channel(); !runs.done(); runs.next()) {
           const Vec<T> s = runs.get(x + n * positions_), u = runs.get(upstream + n * positions_);
           const Vec<T> d = formula_.template gradients<OneNeuron<T>, kInput, kAlpha>(beta.data(), s, u, sums.data());
           if (kInput) runs.put(dx + n * positions_, d);
-          if (kAlpha && ++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), formula_.size);
+          if (kAlpha && ++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), formula_.terms());
         }
         if (!kAlpha) continue;
-        add_lanes_and_clear(totals.data(), sums.data(), formula_.size);
-        for (int k = 0; k < formula_.size; ++k) {
-          dalpha[n * formula_.size + k] = static_cast<T>(totals[k] * formula_.weight(k));
-        }
+        add_lanes_and_clear(totals.data(), sums.data(), formula_.terms());
+        unweigh([&](int64_t k) { return totals[k]; }, dalpha + n * formula_.size);
       }
     });
   }

@@ -6,7 +6,7 @@
 
 // Settings: where the grid begins, and its spacing. The coefficients are four a piece, lowest power first.
 template <class T>
-struct CubicPieces {
+struct CubicPieces : NothingDerived<T> {
   static constexpr int kOrder = 4;
 
   explicit CubicPieces(const Settings& s)
@@ -16,6 +16,7 @@ struct CubicPieces {
         per_spacing(static_cast<T>(1 / s.second)) {}
 
   T weight(int64_t) const { return 1; }
+  int terms() const { return size; }
 
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {

@@ -12,7 +12,7 @@
 #include "plan.h"
 
 template <class T>
-struct HermiteSum {
+struct HermiteSum : NothingDerived<T> {
   explicit HermiteSum(const Settings& s) : size(static_cast<int>(s.size)) {
     for (int k = 0; k <= size; ++k) {
       step.push_back(static_cast<T>(std::sqrt(2.0 / (k + 1))));
@@ -22,6 +22,7 @@ struct HermiteSum {
   }
 
   T weight(int64_t) const { return 1; }
+  int terms() const { return size; }
 
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {

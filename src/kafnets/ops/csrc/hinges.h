@@ -6,11 +6,12 @@
 // Settings: how many hinges, the first ones, open to the right; 1 if the base is max(0, s). The coefficients are all a,
 // then all b.
 template <class T>
-struct HingeSum {
+struct HingeSum : NothingDerived<T> {
   explicit HingeSum(const Settings& s)
       : size(static_cast<int>(s.size)), count(size / 2), right(static_cast<int>(s.first)), rectified(s.second != 0) {}
 
   T weight(int64_t) const { return 1; }
+  int terms() const { return size; }
 
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {

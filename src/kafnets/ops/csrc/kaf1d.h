@@ -1,23 +1,55 @@
 // The one-dimensional expansion at a vector of activations.
 #pragma once
 
+#include "bases.h"
 #include "by_neuron.h"
 #include "terms.h"
 
-// Settings: where the dictionary begins, its spacing, and gamma.
+// How the function goes on outside the dictionary: with the kernels' own values, with that of the edge, or with the
+// edge's value and slope.
+enum class Tails { kZero, kConstant, kLinear };
+
+// What stands beside the sum: b(s), w b(s), or s + w (b(s) - s), with a coefficient w.
+enum class BaseForm { kFixed, kWeighted, kResidual };
+
+// Settings: where the dictionary begins, its spacing, and gamma; the tails; the base, plus 100 times its form. The
+// coefficients are alpha, and w if the form has it. Derived: the slopes at the left and the right edge, for linear tails.
 template <class T>
 struct GaussianSum {
-  explicit GaussianSum(const Settings& settings) : plan(plan_for<T>(settings)), size(plan.size) {}
+  explicit GaussianSum(const Settings& s)
+      : tails(static_cast<Tails>(static_cast<int>(s.fourth))),
+        base(static_cast<Base>(static_cast<int>(s.fifth) % 100)),
+        form(static_cast<BaseForm>(static_cast<int>(s.fifth) / 100)),
+        elements(static_cast<int>(s.size) - (form != BaseForm::kFixed)),
+        plan(plan_for<T>({elements, s.first, s.second, s.third, 0, 0})),
+        size(static_cast<int>(s.size)),
+        left(static_cast<T>(s.first)),
+        right(static_cast<T>(s.first + (elements - 1) * s.second)) {}
 
-  T weight(int64_t k) const { return plan.weights[k]; }
+  T weight(int64_t k) const { return k < elements ? plan.weights[k] : T(1); }
+  int terms() const { return size + (tails == Tails::kLinear ? 2 : 0); }
 
-  // beta: alpha times the weights. Horner's rule from both ends of each segment towards its centre, both at once so
-  // that the processor has two things to do. There are as many elements from the centre upwards as below it, or
+  T derived(const T* alpha, int64_t k) const {
+    const std::vector<double>& slopes = k == size ? plan.left_slopes : plan.right_slopes;
+    double result = 0;
+    for (int i = 0; i < elements; ++i) result += alpha[i] * slopes[i];
+    return static_cast<T>(result);
+  }
+
+  template <class Sum>
+  double from_derived(const Sum& at, int64_t k) const {
+    if (tails != Tails::kLinear || k >= elements) return 0;
+    return at(0) * plan.left_slopes[k] + at(1) * plan.right_slopes[k];
+  }
+
+  // beta: alpha times the weights. Horner's rule from both ends of each segment towards its center, both at once so
+  // that the processor has two things to do. There are as many elements from the center upwards as below it, or
   // one more.
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* beta, Vec<T> s) const {
+    const Vec<T> at = inside(s);
     Vec<T> result = {};
-    for_segments<1>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    for_segments<1>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
       const T* from = beta + segment.begin * Neurons::kStride;
       int top = segment.below + segment.above;
@@ -29,6 +61,17 @@ struct GaussianSum {
       }
       result = mul_add(mul_add(below, t.down, above), t.envelope, result);
     });
+    if (tails == Tails::kLinear) {
+      const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
+      result = mul_add(beyond, slope, result);
+    }
+    if (base != Base::kNone) {
+      const Vec<T> b = base_at(base, s).value;
+      if (form == BaseForm::kFixed) return result + b;
+      const Vec<T> w = Neurons::at(beta, elements);
+      if (form == BaseForm::kWeighted) return mul_add(w, b, result);
+      return mul_add(w, b - s, result) + s;
+    }
     return result;
   }
 
@@ -36,27 +79,54 @@ struct GaussianSum {
   // without the weights.
   template <class Neurons, bool kInput, bool kAlpha>
   KAF_INLINE Vec<T> gradients(const T* beta, Vec<T> s, Vec<T> upstream, T* sums) const {
+    const Vec<T> at = inside(s);
     Vec<T> above_result = {}, below_result = {};
-    for_segments<4>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    for_segments<4>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
       auto add = [&](int k, Vec<T> term, Vec<T>& result) {
         if (kInput) result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
         if (kAlpha) add_to<T>(sums + k * kNativeWidth<T>, term);
       };
-      const int centre = segment.begin + segment.below;
+      const int center = segment.begin + segment.below;
       Vec<T> above = upstream * t.envelope, below = above;
-      add(centre, above, above_result);
+      add(center, above, above_result);
       for (int m = 1; m <= segment.above; ++m) {
-        add(centre + m, above = above * t.up, above_result);
-        add(centre - m, below = below * t.down, below_result);
+        add(center + m, above = above * t.up, above_result);
+        add(center - m, below = below * t.down, below_result);
       }
       if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
     });
-    return (above_result + below_result) * plan.slope;
+    Vec<T> result = (above_result + below_result) * plan.slope;
+    if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
+    if (kAlpha && tails == Tails::kLinear) {
+      const Vec<T> beyond = s - at, moment = beyond * upstream;
+      add_to<T>(sums + size * kNativeWidth<T>, by_sign(beyond, Vec<T>{}, moment));
+      add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_sign(beyond, moment, Vec<T>{}));
+    }
+    return base == Base::kNone ? result : with_base<Neurons, kAlpha>(beta, s, upstream, sums, result);
   }
 
+  template <class Neurons, bool kAlpha>
+  KAF_INLINE Vec<T> with_base(const T* beta, Vec<T> s, Vec<T> upstream, T* sums, Vec<T> result) const {
+    const BasePair<T> b = base_at(base, s);
+    if (form == BaseForm::kFixed) return mul_add(upstream, b.slope, result);
+    const Vec<T> w = Neurons::at(beta, elements);
+    const bool residual = form == BaseForm::kResidual;
+    if (kAlpha) add_to<T>(sums + elements * kNativeWidth<T>, upstream * (residual ? b.value - s : b.value));
+    if (!residual) return mul_add(upstream, w * b.slope, result);
+    return mul_add(upstream, mul_add(w, b.slope - T(1), splat<T>(1)), result);
+  }
+
+  // Where the kernels are evaluated. NaN stays.
+  KAF_INLINE Vec<T> inside(Vec<T> s) const { return tails == Tails::kZero ? s : clamp(s, left, right); }
+
+  const Tails tails;
+  const Base base;
+  const BaseForm form;
+  const int elements;
   const Plan<T>& plan;
   const int size;
+  const T left, right;
 };
 
 template <class T>

@@ -11,7 +11,7 @@
 template <class T, bool kSlopes>
 KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
   for_segments<1>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
-    const int centre = segment.begin + segment.below, end = centre + segment.above + 1;
+    const int center = segment.begin + segment.below, end = center + segment.above + 1;
     auto put = [&](int k, Vec<T> term) {
       const Vec<T> kernel = term * plan.weights[k];
       store<T>(values + k * kWidth<T>, kernel);
@@ -25,10 +25,10 @@ KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slope
       return;
     }
     Vec<T> term = t.envelope;
-    put(centre, term);
-    for (int k = centre + 1; k < end; ++k) put(k, term = term * t.up);
+    put(center, term);
+    for (int k = center + 1; k < end; ++k) put(k, term = term * t.up);
     term = t.envelope;
-    for (int k = centre - 1; k >= segment.begin; --k) put(k, term = term * t.down);
+    for (int k = center - 1; k >= segment.begin; --k) put(k, term = term * t.down);
   });
 }
 
@@ -155,7 +155,7 @@ class Kaf2d {
   }
 
   Array<T> by_block(const T* alpha) const {
-    return pack(alpha, pairs_, terms_, [](int64_t) { return T(1); });
+    return pack(alpha, pairs_, terms_, terms_, [](int64_t) { return T(1); }, [](const T*, int64_t) { return T(0); });
   }
 
   template <class Neurons>
@@ -221,8 +221,10 @@ class Kaf2d {
         if (kInput) put_pairs(rows, dx, d);
       });
     };
-    const auto one = [](int64_t) { return T(1); };
-    sum_over_rows<T>(batch_, pairs_, terms_, threads_, add_rows, one, kAlpha ? dalpha : nullptr);
+    const auto finish = [&](int64_t p, const auto& at) {
+      for (int64_t k = 0; k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(at(k));
+    };
+    sum_over_rows<T>(batch_, pairs_, terms_, threads_, add_rows, finish, kAlpha);
   }
 
   template <bool kInput, bool kAlpha>

@@ -31,7 +31,7 @@ using Array = std::vector<T, LineAllocator<T>>;
 // How many vectors of terms are added up in T before they go into doubles: bounds the rounding of long sums.
 constexpr int kSumLength = 128;
 
-// A few rows of a block of neighbouring neurons, when channels are innermost. The parts of a vector are rows, so
+// A few rows of a block of neighboring neurons, when channels are innermost. The parts of a vector are rows, so
 // that they share their coefficients. The last ones may be missing; they count as 0 and are not stored.
 template <bool kWhole>
 struct Rows {
@@ -153,39 +153,43 @@ class Runs {
   int count_ = 0;
 };
 
-// (neuron, term) to (block, term, lane), times a factor for each term: what a vector of neighbouring neurons needs
-// lies together. Lanes without a neuron hold 0.
-template <class T, class Factor>
-Array<T> pack(const T* values, int64_t neurons, int64_t terms, const Factor& factor) {
+// (neuron, coefficient) to (block, term, lane), times a factor for each coefficient: what a vector of neighboring
+// neurons needs lies together. Terms behind the coefficients are derived from them. Lanes without a neuron hold 0.
+template <class T, class Factor, class Derived>
+Array<T> pack(const T* values, int64_t neurons, int64_t size, int64_t terms, const Factor& factor,
+              const Derived& derived) {
   const int64_t blocks = (neurons + kNativeWidth<T> - 1) / kNativeWidth<T>;
   Array<T> result(blocks * terms * kNativeWidth<T>);
   for (int64_t block = 0; block < blocks; ++block) {
-    const T* from = values + block * kNativeWidth<T> * terms;
+    const T* from = values + block * kNativeWidth<T> * size;
     T* to = result.data() + block * kNativeWidth<T> * terms;
     const int64_t count = std::min<int64_t>(kNativeWidth<T>, neurons - block * kNativeWidth<T>);
-    for (int64_t k = 0; k < terms; ++k) {
+    for (int64_t k = 0; k < size; ++k) {
       const T weight = factor(k);
-      for (int64_t lane = 0; lane < count; ++lane) to[k * kNativeWidth<T> + lane] = from[lane * terms + k] * weight;
+      for (int64_t lane = 0; lane < count; ++lane) to[k * kNativeWidth<T> + lane] = from[lane * size + k] * weight;
+    }
+    for (int64_t k = size; k < terms; ++k) {
+      for (int64_t lane = 0; lane < count; ++lane) to[k * kNativeWidth<T> + lane] = derived(from + lane * size, k);
     }
   }
   return result;
 }
 
-// Packed sums back to (neuron, term), times a factor for each term.
-template <class T, class Sum, class Factor>
-void unpack(const Array<Sum>& sums, int64_t neurons, int64_t terms, const Factor& factor, T* to) {
+// Calls finish(neuron, at) for all neurons, at(k) being the k-th of its packed sums.
+template <class T, class Sum, class Finish>
+void unpack(const Array<Sum>& sums, int64_t neurons, int64_t terms, const Finish& finish) {
   for (int64_t n = 0; n < neurons; ++n) {
     const Sum* from = sums.data() + n / kNativeWidth<T> * kNativeWidth<T> * terms + n % kNativeWidth<T>;
-    for (int64_t k = 0; k < terms; ++k) to[n * terms + k] = static_cast<T>(from[k * kNativeWidth<T>] * factor(k));
+    finish(n, [&](int64_t k) { return from[k * kNativeWidth<T>]; });
   }
 }
 
 // Calls body(begin, end, sums) for short ranges of rows, on several threads. What it adds to the sums, packed as
-// above, is added up over all ranges, in doubles if there are several, and handed out by `unpack`.
-template <class T, class Body, class Factor>
-void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, const Body& body, const Factor& factor,
-                   T* to) {
-  const int64_t size = to ? (neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms : 0;
+// above, is added up over all ranges, in doubles if there are several, and handed out by `unpack` if wanted.
+template <class T, class Body, class Finish>
+void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, const Body& body, const Finish& finish,
+                   bool wanted) {
+  const int64_t size = wanted ? (neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms : 0;
   const bool once = threads == 1 && rows <= kSumLength;
   Array<T> only(once ? size : 0);
   Array<double> totals(once ? 0 : size * threads);
@@ -204,13 +208,13 @@ void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, co
       }
     }
   });
-  if (!to) return;
+  if (!wanted) return;
   if (once) {
-    unpack(only, neurons, terms, factor, to);
+    unpack<T>(only, neurons, terms, finish);
     return;
   }
   for (int64_t i = size; i < size * threads; ++i) totals[i % size] += totals[i];
-  unpack(totals, neurons, terms, factor, to);
+  unpack<T>(totals, neurons, terms, finish);
 }
 
 // Adds up the lanes as well.

@@ -1,12 +1,12 @@
 // How one expansion is to be computed: constants that depend on the dictionary and the bandwidth only.
 //
-// With spacing h, z = (s - c) / h counted from a centre element c, and a = gamma h^2, a term is
+// With spacing h, z = (s - c) / h counted from a center element c, and a = gamma h^2, a term is
 //
 //   exp(-a (z - m)^2) = exp(-a z^2) * exp(2 a z)^m * exp(-a m^2)
 //
-// for the element m places from the centre. All three factors have to stay inside the range of the
-// floating-point type, so a long or narrow dictionary is cut into segments with a centre each. A segment
-// contributes to activations within reach of its centre; beyond, its terms are below 2e-12 (float32) or 1e-75
+// for the element m places from the center. All three factors have to stay inside the range of the
+// floating-point type, so a long or narrow dictionary is cut into segments with a center each. A segment
+// contributes to activations within reach of its center; beyond, its terms are below 2e-12 (float32) or 1e-75
 // (float64) and count as 0.
 #pragma once
 
@@ -41,9 +41,9 @@ struct Range<double> {
 
 template <class T>
 struct Segment {
-  int begin, below, above;  // elements begin ... begin + below + above, the centre being begin + below
-  T centre, centre_rest;    // its place, in two parts
-  T shift;                  // 2 a M, for M places from the middle segment's centre
+  int begin, below, above;  // elements begin ... begin + below + above, the center being begin + below
+  T center, center_rest;    // its place, in two parts
+  T shift;                  // 2 a M, for M places from the middle segment's center
   T up, up_rest, down, down_rest;  // exp(-2 a M) and exp(2 a M), with the relative errors of all these roundings
 };
 
@@ -54,11 +54,12 @@ struct Plan {
   T to_z;                    // z = to_z * x
   T quarter, quarter_rest;   // -a z^2 = -x^2 / (4 a), the factor in two parts
   std::vector<Segment<T>> segments;
-  T limit_of_all;            // beyond that from the middle segment's centre, no segment has anything left
+  T limit_of_all;            // beyond that from the middle segment's center, no segment has anything left
   bool shares;               // whether the segments' ratios are found from that of the middle one
   bool skips;                // whether to look for segments that no lane of a vector is near: with many, it pays
   std::vector<T> weights;    // 2^-kBias exp(-a m^2), by element
   std::vector<T> places;     // m, by element
+  std::vector<double> left_slopes, right_slopes;  // the kernel's derivative at the dictionary's ends, by element
 
   // Where the dictionary begins, its spacing, and gamma.
   explicit Plan(const Settings& s) : size(static_cast<int>(s.size)) {
@@ -79,28 +80,33 @@ struct Plan {
     const int half = overflows ? 0 : static_cast<int>(std::min<Wide>(Range<T>::kExtent / root, longest));
     const int count = (size + 2 * half) / (2 * half + 1);
     const auto begin_of = [&](int i) { return static_cast<int>(int64_t{size} * i / count); };
-    const auto centre_of = [&](int i) { return begin_of(i) + (begin_of(i + 1) - begin_of(i)) / 2; };
-    const int middle = centre_of(count / 2);
+    const auto center_of = [&](int i) { return begin_of(i) + (begin_of(i + 1) - begin_of(i)) / 2; };
+    const int middle = center_of(count / 2);
     const Wide largest_shift = a * (size + 2);
     limit_of_all = limit + static_cast<T>(largest_shift);
     shares = count > 1 && limit_of_all + largest_shift < Range<T>::kLargestExponent;
     for (int i = 0; i < count; ++i) {
-      const int begin = begin_of(i), end = begin_of(i + 1), centre = centre_of(i), below = centre - begin;
-      const Wide place = begin_of_all + centre * spacing;
+      const int begin = begin_of(i), end = begin_of(i + 1), center = center_of(i), below = center - begin;
+      const Wide place = begin_of_all + center * spacing;
       const T rounded = static_cast<T>(place);
-      const Wide shift = 2 * a * (centre - middle), up = std::exp(-shift), down = std::exp(shift);
+      const Wide shift = 2 * a * (center - middle), up = std::exp(-shift), down = std::exp(shift);
       const T shift_rounded = static_cast<T>(shift), up_rounded = static_cast<T>(up),
               down_rounded = static_cast<T>(down);
       const Wide shift_rest = shift - shift_rounded;
-      segments.push_back({begin, below, end - centre - 1, rounded, static_cast<T>(place - rounded), shift_rounded,
+      segments.push_back({begin, below, end - center - 1, rounded, static_cast<T>(place - rounded), shift_rounded,
                           up_rounded, static_cast<T>(up / up_rounded - 1 + shift_rest), down_rounded,
                           static_cast<T>(down / down_rounded - 1 - shift_rest)});
       for (int k = begin; k < end; ++k) {
-        weights.push_back(static_cast<T>(std::ldexp(std::exp(-a * (k - centre) * (k - centre)), -Range<T>::kBias)));
-        places.push_back(static_cast<T>(k - centre));
+        weights.push_back(static_cast<T>(std::ldexp(std::exp(-a * (k - center) * (k - center)), -Range<T>::kBias)));
+        places.push_back(static_cast<T>(k - center));
       }
     }
     skips = segments.size() > 4;
+    for (int k = 0; k < size; ++k) {
+      const double left = -k * s.second, right = (size - 1 - k) * s.second;
+      left_slopes.push_back(-2 * gamma * left * std::exp(-gamma * left * left));
+      right_slopes.push_back(-2 * gamma * right * std::exp(-gamma * right * right));
+    }
   }
 };
 

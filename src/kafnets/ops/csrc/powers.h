@@ -4,10 +4,11 @@
 #include "by_neuron.h"
 
 template <class T>
-struct PowerSum {
+struct PowerSum : NothingDerived<T> {
   explicit PowerSum(const Settings& s) : size(static_cast<int>(s.size)) {}
 
   T weight(int64_t) const { return 1; }
+  int terms() const { return size; }
 
   template <class Neurons>
   KAF_INLINE Vec<T> value(const T* table, Vec<T> s) const {

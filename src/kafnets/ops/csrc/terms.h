@@ -6,17 +6,17 @@
 
 template <class T>
 struct Terms {
-  Vec<T> z;         // distance from the centre, in spacings
-  Vec<T> up, down;  // exp(2 a z) and its inverse: the ratio of neighbouring terms
+  Vec<T> z;         // distance from the center, in spacings
+  Vec<T> up, down;  // exp(2 a z) and its inverse: the ratio of neighboring terms
   Vec<T> envelope;  // 2^kBias exp(-a z^2), made to fit the rounded ratio
   bool vanished;    // in all lanes
 };
 
-// 2 a z, counted from the segment's centre. The difference first: near the centre it is exact, however far from 0
+// 2 a z, counted from the segment's center. The difference first: near the center it is exact, however far from 0
 // the two are.
 template <class T>
 KAF_INLINE Vec<T> exponent_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
-  return ((s - segment.centre) - segment.centre_rest) * plan.slope;
+  return ((s - segment.center) - segment.center_rest) * plan.slope;
 }
 
 template <class T>
@@ -24,7 +24,7 @@ KAF_INLINE Vec<T> clamp(Vec<T> v, T low, T high) {
   return greater(splat<T>(low), lesser(splat<T>(high), v));
 }
 
-// The ratio of neighbouring terms as the middle segment sees it; the others' follow by one multiplication.
+// The ratio of neighboring terms as the middle segment sees it; the others' follow by one multiplication.
 template <class T>
 struct Shared {
   Vec<T> x;

@@ -1,0 +1,5 @@
+#include "bandwidths.h"
+
+#include "entry.h"
+
+extern const Entry kaf_by_bandwidth_entry = entry_of<KafByBandwidth>();

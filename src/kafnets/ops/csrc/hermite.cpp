@@ -1,0 +1,5 @@
+#include "hermite.h"
+
+#include "entry.h"
+
+extern const Entry hermite_entry = entry_of<Hermite>();

@@ -1,0 +1,5 @@
+#include "powers.h"
+
+#include "entry.h"
+
+extern const Entry powers_entry = entry_of<Powers>();
