@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from kafnets import KAF
-from kafnets.starts import FUNCTIONS
+from kafnets.functions import FUNCTIONS
 
 TARGET = Path(__file__).parents[1] / "docs/images/initialisation.png"
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import kafnets
-from kafnets.starts import FUNCTIONS
+from kafnets.functions import FUNCTIONS
 from zoo.canvas import MOVED, START, finish, heat_map, panels
 from zoo.sampling import changed, line, seeded, values
 

@@ -26,7 +26,7 @@ _MODULES = (
 )
 
 _NAMES = {
-    "kafnets.expansion": ("Dictionary", "Expansion"),
+    "kafnets.expansion": ("Base", "Dictionary", "Expansion"),
     "kafnets.kernels": ("Gaussian", "Kernel", "Periodic", "Polynomial", "ReLUKernel", "Softplus"),
     "kafnets.starts": ("Initializer", "Normal", "Ridge"),
     "kafnets.networks": ("cnn", "edgewise_mlp", "mlp"),
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from kafnets import starts as starts
     from kafnets import train as train
     from kafnets import zoo as zoo
+    from kafnets.expansion import Base as Base
     from kafnets.expansion import Dictionary as Dictionary
     from kafnets.expansion import Expansion as Expansion
     from kafnets.kernels import Gaussian as Gaussian

@@ -1,16 +1,19 @@
 """What a KAF is: a kernel on a dictionary, as one small immutable value that every framework takes."""
 
+import copy
+import difflib
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kafnets.checks import check_integer
+from kafnets.functions import FUNCTIONS
 from kafnets.kernels import Gaussian, Kernel
 
 SMALLEST, LARGEST = 1e-15, 1e15
@@ -21,6 +24,12 @@ LONGEST = 2**16
 
 DEFAULT_SIZE = {1: 20, 2: 10}
 """The paper's dictionary sizes, by dimensions."""
+
+Tails = Literal["zero", "constant", "linear"]
+TAILS: tuple[Tails, ...] = ("zero", "constant", "linear")
+
+BaseForm = Literal["fixed", "weighted", "residual"]
+BASE_FORMS: tuple[BaseForm, ...] = ("fixed", "weighted", "residual")
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,41 @@ class Dictionary:
         return self._hash  # found once: caches ask at every call
 
 
+@dataclass(frozen=True)
+class Base:
+    r"""A fixed function b that an expansion is added to.
+
+    With coefficients of 0 a KAF with a base *is* that function, and learns what to add to it.
+
+    Args:
+        function: its name: a key of ``kafnets.functions.FUNCTIONS``, such as "silu", "mish" or "elu".
+        form: "fixed" adds :math:`b(s)`; "weighted" adds :math:`w \, b(s)`, and "residual" adds
+            :math:`s + w (b(s) - s)`, with a weight w per function that is learned and starts at 1.
+    """
+
+    function: str
+    form: BaseForm = "fixed"
+
+    def __post_init__(self) -> None:
+        if self.function not in FUNCTIONS:
+            near = difflib.get_close_matches(str(self.function), FUNCTIONS, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ":"
+            raise ValueError(f"base {self.function!r} is not known{hint} give one of {', '.join(FUNCTIONS)}")
+        if self.form not in BASE_FORMS:
+            raise ValueError(f"form must be one of {', '.join(map(repr, BASE_FORMS))}, got {self.form!r}")
+
+    @property
+    def learned(self) -> bool:
+        """Whether it has a weight."""
+        return self.form != "fixed"
+
+    def combine(self, s: Any, value: Any, weight: Any) -> Any:
+        """What is added to the expansion, from b(s) and the weight."""
+        if self.form == "fixed":
+            return value
+        return weight * value if self.form == "weighted" else s + weight * (value - s)
+
+
 class ExpansionOptions(TypedDict, total=False):
     """The options of :meth:`Expansion.of`, which KAF layers of all frameworks take."""
 
@@ -110,6 +154,8 @@ class ExpansionOptions(TypedDict, total=False):
     boundary: float
     dictionary: Sequence[float] | NDArray[Any] | Any | None
     kernel: Kernel | None
+    tails: Tails
+    base: Base | str | None
 
 
 @dataclass(frozen=True)
@@ -122,11 +168,16 @@ class Expansion:
         kernel: the kernel. A bandwidth left open is resolved here, so that the expansion's kernel has one.
         dictionary: the elements, along each axis.
         dimensions: 1 for a KAF, 2 for a 2D-KAF.
+        tails: how the sum goes on outside the dictionary: "zero" as the kernels do, which is to 0 for the
+            Gaussian; "constant" with its value at the edge; "linear" with its value and slope there.
+        base: a fixed function that the sum is added to, or None.
     """
 
     kernel: Kernel
     dictionary: Dictionary
     dimensions: int = 1
+    tails: Tails = "zero"
+    base: Base | None = None
 
     def __post_init__(self) -> None:
         if self.dimensions not in (1, 2):
@@ -141,6 +192,14 @@ class Expansion:
                 f"kernel {type(self.kernel).__name__} has no two-dimensional form: {self.kernel.refusal_2d}. "
                 "Use Gaussian, Polynomial or Periodic"
             )
+        if self.tails not in TAILS:
+            raise ValueError(f"tails must be one of {', '.join(map(repr, TAILS))}, got {self.tails!r}")
+        if isinstance(self.base, str):
+            object.__setattr__(self, "base", Base(self.base))
+        if not isinstance(self.base, Base | None):
+            raise TypeError(f"base must be a name, a kafnets.Base or None, got {self.base!r}")
+        if self.dimensions == 2 and (self.tails != "zero" or self.base is not None):
+            raise ValueError("tails and base are for functions of one value: a 2D-KAF has neither")
         object.__setattr__(self, "kernel", self.kernel.fitted(self.dictionary.spacing, self.dimensions))
 
     @classmethod
@@ -152,6 +211,8 @@ class Expansion:
         boundary: float = 3.0,
         dictionary: ArrayLike | None = None,
         kernel: Kernel | None = None,
+        tails: Tails = "zero",
+        base: Base | str | None = None,
     ) -> Self:
         r"""The expansion that these options describe; the paper's where they are left out.
 
@@ -163,13 +224,16 @@ class Expansion:
             dictionary: strictly increasing values to use in place of the equispaced ones;
                 ``dictionary_size`` and ``boundary`` then do not count.
             kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
+            tails: "zero", "constant" or "linear": how the sum goes on outside the dictionary.
+            base: a fixed function that the sum is added to: a name such as "silu", or a ``Base``.
         """
         if dictionary is None:
             size = DEFAULT_SIZE[dimensions] if dictionary_size is None else dictionary_size
             elements = Dictionary.equispaced(size, boundary)
         else:
             elements = Dictionary.of(dictionary)
-        return cls(Gaussian() if kernel is None else kernel, elements, dimensions)
+        chosen = Gaussian() if kernel is None else kernel
+        return cls(chosen, elements, dimensions, tails, base)  # type: ignore[arg-type]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -194,20 +258,15 @@ class Expansion:
     def with_gamma(self, gamma: Any) -> "Expansion":
         """The same with an array for a bandwidth that is being learned; only for computing with it."""
         assert isinstance(self.kernel, Gaussian)
-        learning = object.__new__(Expansion)
+        learning = copy.copy(self)
+        learning.__dict__.pop("factored", None)
         object.__setattr__(learning, "kernel", self.kernel.with_gamma(gamma))
-        object.__setattr__(learning, "dictionary", self.dictionary)
-        object.__setattr__(learning, "dimensions", self.dimensions)
         return learning
 
     def first_log_gamma(self, functions: int) -> NDArray[np.float64]:
         """First values of the parameter of a learned bandwidth: ``()``, or ``(functions,)`` if one each."""
         assert self.gamma is not None
         return np.full((functions,) if self.learn_gamma == "neuron" else (), math.log(self.gamma))
-
-    def replace_kernel(self, kernel: Kernel) -> "Expansion":
-        """The same with another kernel."""
-        return replace(self, kernel=kernel)
 
 
 @functools.lru_cache(maxsize=256)

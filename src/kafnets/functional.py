@@ -19,7 +19,7 @@ from torch.nn.functional import linear
 from kafnets.expansion import Expansion, check_coefficients, expansion_for
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
-from kafnets.ops.kaf import TORCH
+from kafnets.ops.kaf import terms
 from kafnets.ops.kaf2d import formula_of
 from kafnets.ops.layout import in_groups
 
@@ -34,6 +34,7 @@ def kaf(
     expansion: Expansion | None = None,
     dim: int = 1,
     *,
+    weight: Tensor | None = None,
     gamma: Tensor | None = None,
 ) -> Tensor:
     r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
@@ -44,6 +45,7 @@ def kaf(
             channels share, ``(1, D)`` for one function for all.
         expansion: kernel and dictionary. None: the paper's, with D elements from -3 to 3.
         dim: the channel axis.
+        weight: the weights of the expansion's base, one per function, where it has them.
         gamma: the present value of a learned bandwidth, ``()`` or one per function; for expansions whose
             kernel says ``learn_gamma``.
 
@@ -51,8 +53,13 @@ def kaf(
         The shape, dtype and memory layout of ``x``. Half precision is computed in float32.
     """
     expansion = _checked(x, alpha, expansion, 1, gamma)
+    if (expansion.base is not None and expansion.base.learned) is (weight is None):
+        need = "needs weight, one per function" if weight is None else "has no weight: leave it out"
+        raise ValueError(f"the base {expansion.base!r} {need}")
+    if weight is not None and weight.shape != alpha.shape[:1]:
+        raise ValueError(f"weight must have the shape {tuple(alpha.shape[:1])}, got {tuple(weight.shape)}")
     formula, channels = formula_of(expansion), _channels(x, dim)
-    table = formula.table(alpha, gamma)
+    table = formula.table(alpha, weight, gamma)
     groups = len(alpha)
     if groups == channels:
         return apply(formula, x, table, dim)
@@ -81,7 +88,7 @@ def kaf2d(
             f"alpha must have one function for each pair of the {channels} channels of x along dim={dim}, or "
             f"a divisor of that number, got {groups}"
         )
-    table = formula.table(alpha, gamma)
+    table = formula.table(alpha, None, gamma)
     if groups != pairs:
         table = table.repeat_interleave(pairs // groups, 0)
     return apply(formula, x, table, dim)
@@ -110,10 +117,11 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
     if expansion.learn_gamma:
         raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
     check_coefficients(expansion, alpha.shape[1:])
+    if expansion.base is not None:
+        raise ValueError("base is for functions of neurons: connections have a linear part in its place")
     dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
-    elements = torch.tensor(expansion.dictionary.values, dtype=dtype, device=x.device)
-    terms = expansion.kernel.value(TORCH, x.to(dtype).unsqueeze(-1), elements)
-    return linear(terms.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
+    values = terms(expansion, x.to(dtype))
+    return linear(values.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
 
 
 def _checked(

@@ -139,6 +139,12 @@ class Gaussian(Kernel):
         square = self._difference(xp, s, d) ** 2
         return -square * xp.exp(-self.gamma * square)  # type: ignore[operator]
 
+    def slope_by_gamma(self, xp: Any, s: Array, d: Array) -> Array:
+        r""":math:`\partial^2 \kappa(s, d) / \partial s \partial \gamma`."""
+        difference = self._difference(xp, s, d)
+        square = difference * difference
+        return -2.0 * difference * (1.0 - self.gamma * square) * xp.exp(-self.gamma * square)  # type: ignore[operator]
+
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):

@@ -10,37 +10,9 @@ from numpy.typing import NDArray
 
 from kafnets.arrays.library import NUMPY
 from kafnets.expansion import Expansion
+from kafnets.functions import FUNCTIONS
 
 Array = NDArray[np.float64]
-
-
-def _elu(s: Array, alpha: float = 1.0) -> Array:
-    return np.where(s > 0, s, alpha * np.expm1(np.minimum(s, 0.0)))
-
-
-def _sigmoid(s: Array) -> Array:
-    small = np.exp(-np.abs(s))
-    return np.where(s >= 0, 1.0, small) / (1.0 + small)
-
-
-def _gelu(s: Array) -> Array:
-    erf = np.array([math.erf(each / math.sqrt(2.0)) for each in s.ravel()]).reshape(s.shape)
-    return 0.5 * s * (1.0 + erf)
-
-
-FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "elu": _elu,
-    "gelu": _gelu,
-    "identity": lambda s: s,
-    "leaky_relu": lambda s: np.where(s > 0, s, 0.01 * s),
-    "relu": lambda s: np.maximum(s, 0.0),
-    "selu": lambda s: 1.0507009873554805 * _elu(s, 1.6732632423543772),
-    "sigmoid": _sigmoid,
-    "softplus": lambda s: np.logaddexp(s, 0.0),
-    "swish": lambda s: s * _sigmoid(s),
-    "tanh": np.tanh,
-}
-"""The functions that activations can start as, by name."""
 
 
 Function = str | Callable[..., Any]
@@ -91,7 +63,7 @@ class Ridge:
     :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2` is made smallest instead.
 
     Args:
-        target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.starts.FUNCTIONS``) or a
+        target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.functions.FUNCTIONS``) or a
             function, which is called with the framework's own arrays in float64; NumPy's will do. For a
             2D-KAF the function takes two arrays, the first and the second value of a pair; a name then
             stands for the mean of that function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the
@@ -113,6 +85,8 @@ class Ridge:
         places = [d] if expansion.dimensions == 1 else [each.ravel() for each in _grid(d)]
         matrix = _kernel_matrix(expansion, places)
         targets = self._targets(places, expansion, source)
+        if expansion.base is not None:  # the sum has to make up the difference
+            targets = targets - FUNCTIONS[expansion.base.function](places[0])
         penalty = self.eps * np.eye(len(matrix))
         if expansion.kernel.positive_definite:
             solution = np.linalg.solve(matrix + penalty, targets)
@@ -166,13 +140,18 @@ Init = Initializer | str | Sequence[Initializer | str] | None
 initializer, or a sequence with one per function."""
 
 
-def resolve_init(init: Init, functions: int | None) -> Initializer | tuple[Initializer, ...]:
+def resolve_init(
+    init: Init, functions: int | None, expansion: Expansion | None = None
+) -> Initializer | tuple[Initializer, ...]:
     """Names become :class:`Ridge`, and None the paper's :class:`Normal`; the rest is checked.
 
-    ``functions`` is how many there are, if that is known.
+    Args:
+        init: as layers take it.
+        functions: how many there are, if that is known.
+        expansion: if it has a base, None stands for coefficients of 0, so that the base is what is begun with.
     """
     if init is None:
-        return Normal()
+        return Normal(0.0) if expansion is not None and expansion.base is not None else Normal()
     if isinstance(init, str) or not isinstance(init, Sequence):
         return _resolve_one(init)
     if functions is not None and len(init) != functions:

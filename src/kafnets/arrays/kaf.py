@@ -7,6 +7,7 @@ one element after the other.
 from collections.abc import Callable
 from typing import Any
 
+from kafnets.arrays import tails
 from kafnets.arrays.factors import Factors, over_rows, segments_of
 from kafnets.arrays.library import Library
 from kafnets.expansion import Expansion
@@ -17,22 +18,32 @@ Array = Any
 
 def value(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
     """The expansion."""
+    at = tails.inside(xp, expansion, s)
     if expansion.factored:
-        return _factored(xp, expansion, s, alpha, steep=False)
-    return _one_by_one(xp, expansion, s, alpha, expansion.kernel.value)
+        total = _factored(xp, expansion, at, alpha, steep=False)
+    else:
+        total = _one_by_one(xp, expansion, at, alpha, expansion.kernel.value)
+    return total + tails.added(xp, expansion, s, alpha) if expansion.tails == "linear" else total
 
 
 def slope(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
     """Its derivative by each input."""
+    at = tails.inside(xp, expansion, s)
     if expansion.factored:
-        return _factored(xp, expansion, s, alpha, steep=True)
-    return _one_by_one(xp, expansion, s, alpha, expansion.kernel.slope)
+        total = _factored(xp, expansion, at, alpha, steep=True)
+    else:
+        total = _one_by_one(xp, expansion, at, alpha, expansion.kernel.slope)
+    return tails.flattened(xp, expansion, s, total)
 
 
 def by_gamma(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
     """The derivative of each output by its bandwidth."""
     assert isinstance(expansion.kernel, Gaussian)  # no other kernel has one
-    return _one_by_one(xp, expansion, s, alpha, expansion.kernel.by_gamma)
+    at = tails.inside(xp, expansion, s)
+    total = _one_by_one(xp, expansion, at, alpha, expansion.kernel.by_gamma)
+    return (
+        total + tails.added(xp, expansion, s, alpha, by_gamma=True) if expansion.tails == "linear" else total
+    )
 
 
 def by_input(xp: Library, upstream: Array, slopes: Array) -> Array:
@@ -47,6 +58,12 @@ def pushed(tangent: Array) -> Array:
 
 def by_coefficients(xp: Library, expansion: Expansion, upstream: Array, s: Array) -> Array:
     """The derivative of ``sum(upstream * output)`` by alpha."""
+    total = _moments(xp, expansion, upstream, tails.inside(xp, expansion, s))
+    return total + tails.by_coefficients(xp, expansion, upstream, s) if expansion.tails == "linear" else total
+
+
+def _moments(xp: Library, expansion: Expansion, upstream: Array, s: Array) -> Array:
+    """The sum over rows of ``upstream`` times each element's term."""
     size = expansion.dictionary.size
     if not expansion.factored:
 

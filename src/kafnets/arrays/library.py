@@ -39,6 +39,10 @@ class Library:
         """``turn(i)`` for i from 0 to ``count``, stacked in front."""
         return self._module.stack([turn(i) for i in range(count)])
 
+    def array(self, values: Sequence[float], like: Array) -> Array:
+        """Numbers as an array for use beside ``like``."""
+        return self._module.asarray(values, dtype=like.dtype)
+
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """``a * b + c``."""
         return a * b + c

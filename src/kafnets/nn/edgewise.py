@@ -10,12 +10,12 @@ from torch.fx import Proxy
 from torch.nn.functional import linear
 
 from kafnets.checks import check_integer
-from kafnets.expansion import Expansion
+from kafnets.expansion import Expansion, Tails
 from kafnets.functional import EDGEWISE_KERNEL, edgewise
 from kafnets.kernels import Kernel
 from kafnets.nn.activation import full_precision, leaf_of_trace
 from kafnets.nn.dictionary import DictionaryModule
-from kafnets.ops.kaf import TORCH
+from kafnets.ops.kaf import terms
 
 
 class EdgewiseKAF(DictionaryModule):
@@ -42,6 +42,7 @@ class EdgewiseKAF(DictionaryModule):
         kernel: None: ``Gaussian()`` with bandwidth :math:`1 / \Delta^2`, for a spacing of :math:`\Delta`,
             not learned. The paper's rule of thumb, six times less, is for longer dictionaries: with the few
             elements that a connection has, its terms are so wide that all functions are alike.
+        tails: how expansions go on outside the dictionary: "zero", "constant" or "linear".
         dictionary: strictly increasing values to use in place of the equispaced ones.
         generator: source of the random first values; torch's default one if None.
         device: where the parameters live.
@@ -67,6 +68,7 @@ class EdgewiseKAF(DictionaryModule):
         dictionary_size: int = 8,
         boundary: float = 3.0,
         kernel: Kernel | None = None,
+        tails: Tails = "zero",
         dictionary: ArrayLike | Tensor | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -81,6 +83,7 @@ class EdgewiseKAF(DictionaryModule):
             boundary=boundary,
             dictionary=dictionary,  # type: ignore[arg-type]
             kernel=EDGEWISE_KERNEL if kernel is None else kernel,
+            tails=tails,
         )
         if expansion.learn_gamma:
             raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
@@ -134,8 +137,7 @@ class EdgewiseKAF(DictionaryModule):
         """
         if s.dim() != 1:
             raise ValueError(f"s must have one axis, the places to look at, got shape {tuple(s.shape)}")
-        terms = self.kernel.value(TORCH, s[:, None], self.dictionary)
-        return self.alpha @ terms.T + self.weight[..., None] * s
+        return self.alpha @ terms(self.expansion, s).T + self.weight[..., None] * s
 
     def extra_repr(self) -> str:
         return (

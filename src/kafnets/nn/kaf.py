@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from kafnets.expansion import Expansion
+from kafnets.expansion import Base, Expansion, Tails
 from kafnets.kernels import Kernel
 from kafnets.nn.activation import Activation, TorchSource
 from kafnets.nn.dictionary import DictionaryModule
@@ -21,9 +21,9 @@ class KernelActivation(DictionaryModule, Activation):
     """What KAF and 2D-KAF share: their arguments, and their parameters."""
 
     mixing_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
-    undecayed_parameters: ClassVar[tuple[str, ...]] = ("log_gamma",)
+    undecayed_parameters: ClassVar[tuple[str, ...]] = ("base_weight", "log_gamma")
     # Coefficients that follow a function alternate in sign and are much larger than their sum.
-    keeps_float32: ClassVar[tuple[str, ...]] = ("alpha", "log_gamma")
+    keeps_float32: ClassVar[tuple[str, ...]] = ("alpha", "base_weight", "log_gamma")
 
     def __init__(
         self,
@@ -33,6 +33,8 @@ class KernelActivation(DictionaryModule, Activation):
         dictionary_size: int | None = None,
         boundary: float = 3.0,
         kernel: Kernel | None = None,
+        tails: Tails = "zero",
+        base: Base | str | None = None,
         init: Init = None,
         dim: int = 1,
         dictionary: ArrayLike | Tensor | None = None,
@@ -50,14 +52,18 @@ class KernelActivation(DictionaryModule, Activation):
             boundary=boundary,
             dictionary=dictionary,  # type: ignore[arg-type]
             kernel=kernel,
+            tails=tails,
+            base=base,
         )
-        self.init = resolve_init(init, self.groups)
+        self.init = resolve_init(init, self.groups, expansion)
         options: dict[str, Any] = {
             "device": device,
             "dtype": torch.promote_types(dtype or torch.get_default_dtype(), torch.float32),
         }
         self.alpha = nn.Parameter(torch.empty(self.groups, *expansion.shape, **options))
         self._stand_on(expansion, device)
+        weighted = expansion.base is not None and expansion.base.learned
+        self.base_weight = nn.Parameter(torch.empty(self.groups, **options)) if weighted else None
         learned = expansion.learn_gamma
         shape = (self.groups,) if learned == "neuron" else ()
         self.log_gamma = nn.Parameter(torch.empty(shape, **options)) if learned else None
@@ -71,6 +77,8 @@ class KernelActivation(DictionaryModule, Activation):
             for where, block in draw_blocks(self.init, self.groups, self.expansion, source):
                 values = block if isinstance(block, Tensor) else torch.from_numpy(np.array(block))
                 self.alpha[where] = values.to(self.alpha)
+            if self.base_weight is not None:
+                self.base_weight.fill_(1.0)
             if self.log_gamma is not None:
                 self.log_gamma.copy_(torch.from_numpy(self.expansion.first_log_gamma(self.groups)))
         self._restore_dictionary()
@@ -91,10 +99,9 @@ class KernelActivation(DictionaryModule, Activation):
             raise ValueError(
                 f"input is on {s.device} but the coefficients are on {table.device}: move one of them"
             )
-        if self._formula.learned:
-            gamma = self.gamma
-            assert isinstance(gamma, Tensor)
-            table = self._formula.table(table, gamma)
+        if self._formula.learned or self._formula.weighted:
+            gamma = self.gamma if self._formula.learned else None
+            table = self._formula.table(table, self.base_weight, gamma)  # type: ignore[arg-type]
         return apply(self._formula, s, table, dim)
 
     def extra_repr(self) -> str:
@@ -104,8 +111,18 @@ class KernelActivation(DictionaryModule, Activation):
             bandwidth += " at first"
         return (
             f"{self._width}, dictionary_size={dictionary.size} in [{dictionary.values[0]:g}, "
-            f"{dictionary.values[-1]:g}], kernel={type(self.kernel).__name__}{bandwidth}, dim={self.dim}"
+            f"{dictionary.values[-1]:g}], kernel={type(self.kernel).__name__}{bandwidth}{self._outside}, "
+            f"dim={self.dim}"
         )
+
+    @property
+    def _outside(self) -> str:
+        """Tails and base, for ``repr``."""
+        tails, base = self.expansion.tails, self.expansion.base
+        shown = "" if tails == "zero" else f", tails={tails!r}"
+        if base is not None:
+            shown += f", base={base.function!r}" if base.form == "fixed" else f", base={base!r}"
+        return shown
 
 
 @register("kaf")
@@ -130,6 +147,12 @@ class KAF(KernelActivation):
         dictionary_size: D, the number of dictionary elements, equispaced. None: 20.
         boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
+        tails: how the sum goes on outside the dictionary. "zero", the paper's: as the kernels do, which for
+            the Gaussian is to 0; "constant": with its value at the edge; "linear": with its value and slope
+            there.
+        base: a fixed function to add the sum to, by name ("silu", "mish", "elu", ...), or a
+            :class:`kafnets.Base` for one with a learned weight. The KAF then starts as that function, since
+            its coefficients start at 0 unless ``init`` says otherwise.
         init: first values of the coefficients. None: ``Normal()``, the paper's. A name such as
             ``"tanh"`` stands for ``Ridge("tanh")``. A sequence gives one initializer per function:
             ``[Ridge("tanh")] * 32 + [Normal()] * 32``.
@@ -145,6 +168,7 @@ class KAF(KernelActivation):
     Attributes:
         alpha: the mixing coefficients, a parameter ``(groups, dictionary_size)``.
         dictionary: a buffer ``(dictionary_size,)``.
+        base_weight: the weights of a base that has them, ``(groups,)``, else None.
         log_gamma: the logarithm of a learned bandwidth, ``()`` or ``(groups,)``, else None.
         expansion: kernel and dictionary, a :class:`kafnets.Expansion`.
     """

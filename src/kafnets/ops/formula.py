@@ -24,10 +24,16 @@ class Formula:
     """What that kernel is told."""
     inputs: int = 1
     """Channels that one function takes."""
+    may_be_its_base: bool = False
+    """Whether coefficients of 0 leave a fixed function, :meth:`base_of`."""
     has_triton: bool = False
     """Whether there is a Triton kernel too."""
     refusal: ClassVar[str | None] = None
     """What fused kernels are for, to be told where they are asked for in vain. None: another way is taken."""
+
+    def base_of(self, s: Tensor) -> Tensor:
+        """What the formula is with coefficients of 0."""
+        raise NotImplementedError
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         """In torch's own differentiable operators."""

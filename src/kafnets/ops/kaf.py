@@ -6,18 +6,18 @@ rows at a time so that what a block needs stays in the processor's cache.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from kafnets.arrays import formulas
-from kafnets.arrays.library import Library
-from kafnets.expansion import Dictionary, Expansion
+from kafnets.expansion import BASE_FORMS, TAILS, Base, Dictionary, Expansion
 from kafnets.kernels import Gaussian
 from kafnets.ops.formula import FORMULAS, Formula, Settings
+from kafnets.ops.functions import TORCH_FUNCTIONS
 from kafnets.ops.layout import in_layout_of
+from kafnets.ops.library import TORCH
 
 # Values of the widest tensors in a block: on a processor few enough to stay in its cache, and enough for a
 # call to be worth its cost. Elsewhere a call costs more.
@@ -29,84 +29,84 @@ BLOCK_ELSEWHERE = 2**22
 SMALLEST_A, LARGEST_A = 1e-12, 1e12
 
 
-class TorchLibrary(Library):
-    """torch with the few names of NumPy that it has not."""
+class Parts(NamedTuple):
+    """The columns of a table: coefficients, the weight of a base, a learned bandwidth."""
 
-    def __init__(self) -> None:
-        super().__init__(torch)
-
-    def transpose(self, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-        """The axes in another order."""
-        return x.permute(axes)
-
-    def repeat(self, x: Tensor, count: int, axis: int) -> Tensor:
-        """Each value ``count`` times."""
-        return x.repeat_interleave(count, axis)
-
-    def shape(self, x: Tensor) -> torch.Size:
-        """The size of each axis."""
-        return x.shape
-
-    def multiply_add(self, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-        return torch.addcmul(c, a, b)
-
-    def slope(self, function: Callable[[Tensor], Tensor], s: Tensor) -> Tensor:
-        with torch.enable_grad():
-            leaf = s.detach().requires_grad_()
-            return torch.autograd.grad(function(leaf).sum(), leaf)[0]
-
-
-TORCH = TorchLibrary()
+    alpha: Tensor
+    weight: Tensor | None
+    gamma: Tensor | None
 
 
 class ExpansionFormula(Formula):
-    """What KAFs and 2D-KAFs share. A learned bandwidth is one more coefficient of each function, the last."""
+    """What KAFs and 2D-KAFs share. Weights of a base and learned bandwidths are further coefficients."""
 
     kinds: ClassVar[tuple[str, str | None]]
     """The native kernels for a fixed bandwidth, and for learned ones."""
     refusal = (
         "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be "
-        "learned for KAF on the CPU only"
+        "learned for KAF on the CPU only, without tails or a base"
     )
 
     def __init__(self, expansion: Expansion) -> None:
         self.expansion = expansion
         self.inputs = expansion.dimensions
         self.learned = bool(expansion.learn_gamma)
+        self.weighted = expansion.base is not None and expansion.base.learned
+        self.may_be_its_base = expansion.base is not None and not self.weighted
         dictionary, gamma = expansion.dictionary, expansion.gamma
         if not expansion.factored:
             return
         assert dictionary.spacing is not None
         assert gamma is not None
         first, spacing = dictionary.values[0], dictionary.spacing
+        tails, base = float(TAILS.index(expansion.tails)), _base_code(expansion.base)
+        is_plain = tails == base == 0
         if self.learned:
-            self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
+            if is_plain:
+                self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
         elif SMALLEST_A <= gamma * spacing**2 <= LARGEST_A:
-            self.kernel, self.settings = self.kinds[0], (first, spacing, gamma, 0.0, 0.0)
-            self.has_triton = True
+            self.kernel, self.settings = self.kinds[0], (first, spacing, gamma, tails, base)
+            self.has_triton = is_plain
 
-    def table(self, alpha: Tensor, gamma: Tensor | None) -> Tensor:
-        """Coefficients, and a learned bandwidth ``()`` or ``(N,)``, as one table."""
-        if gamma is None:
+    def table(self, alpha: Tensor, weight: Tensor | None, gamma: Tensor | None) -> Tensor:
+        """Coefficients, the weights ``(N,)`` of a base, and a learned bandwidth ``()`` or ``(N,)``, as one."""
+        more = [each for each in (weight, gamma) if each is not None]
+        if not more:
             return alpha
-        return torch.cat([alpha.flatten(1), gamma.to(alpha.dtype).expand(len(alpha)).unsqueeze(1)], 1)
+        columns = [each.to(alpha.dtype).expand(len(alpha)).unsqueeze(1) for each in more]
+        return torch.cat([alpha.flatten(1), *columns], 1)
 
-    def _parts(self, table: Tensor) -> tuple[Tensor, Tensor | None]:
-        if not self.learned:
-            return table, None
-        return table[:, :-1].unflatten(1, self.expansion.shape), table[:, -1]
+    def _parts(self, table: Tensor) -> Parts:
+        more = self.weighted + self.learned
+        if not more:
+            return Parts(table, None, None)
+        alpha = table[:, :-more].unflatten(1, self.expansion.shape)
+        return Parts(
+            alpha, table[:, -more] if self.weighted else None, table[:, -1] if self.learned else None
+        )
+
+    def base_of(self, s: Tensor, weight: Tensor | None = None) -> Tensor:
+        """What the sum is added to, channels last if there are weights."""
+        base = self.expansion.base
+        assert base is not None
+        value: Tensor = base.combine(s, TORCH_FUNCTIONS[base.function](s), weight)
+        return value
 
     def _elements(self, s: Tensor) -> Tensor:
         return torch.tensor(self.expansion.dictionary.values, dtype=s.dtype, device=s.device)
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         axis, last = dim % s.dim(), s.dim() - 1  # counted from 0, as older exporters want them
-        rows = s.movedim(axis, last)
-        result = _with_nan(self._plain(rows, *self._parts(table)), rows.unflatten(last, (-1, self.inputs)))
+        rows, parts = s.movedim(axis, last), self._parts(table)
+        result = _with_nan(
+            self._plain(rows, parts.alpha, parts.gamma), rows.unflatten(last, (-1, self.inputs))
+        )
+        if self.expansion.base is not None:
+            result = result + self.base_of(rows, parts.weight)
         return in_layout_of(s, result.movedim(last, axis))
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
-        """Channels last. A tensor D times the input (D * D in two dimensions) is made."""
+        """The sum, channels last. A tensor D times the input (D * D in two dimensions) is made."""
         raise NotImplementedError
 
     def _exactly(self, s: Tensor) -> torch.dtype:
@@ -116,10 +116,16 @@ class ExpansionFormula(Formula):
 
     def value(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
-        alpha, gamma = self._parts(table.to(dtype))
+        alpha, weight, gamma = self._parts(table.to(dtype))
         expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
         function = formulas(expansion).value
-        blocks = [function(TORCH, expansion, block.to(dtype), alpha).to(s.dtype) for block in _blocks(rows)]
+        blocks = []
+        for block in _blocks(rows):
+            exact = block.to(dtype)
+            total = function(TORCH, expansion, exact, alpha)
+            if expansion.base is not None:
+                total = total + self.base_of(exact, weight)
+            blocks.append(total.to(s.dtype))
         result = torch.cat(blocks).reshape(*rows.shape[:-1], len(alpha))
         return in_layout_of(s, result.movedim(-1, dim))
 
@@ -127,25 +133,38 @@ class ExpansionFormula(Formula):
         self, upstream: Tensor, s: Tensor, table: Tensor, dim: int, wanted: tuple[bool, bool]
     ) -> tuple[Tensor | None, Tensor | None]:
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
-        alpha, gamma = self._parts(table.to(dtype))
-        expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
-        of = formulas(expansion)
+        parts = self._parts(table.to(dtype))
         by_s, by_table = [], torch.zeros(table.shape, dtype=torch.float64, device=_summing(table))
         for block, u in zip(_blocks(rows), _blocks(upstream.movedim(dim, -1), self.inputs), strict=True):
             block, u = block.to(dtype), u.to(dtype)
             if wanted[0]:
-                slopes = of.slope(TORCH, expansion, block, alpha)
-                by_s.append(of.by_input(TORCH, u, slopes).to(s.dtype))
+                by_s.append(self._by_input(u, block, parts).to(s.dtype))
             if wanted[1]:
-                found = of.by_coefficients(TORCH, expansion, u, block)
-                if gamma is not None:
-                    by_gamma = (u * of.by_gamma(TORCH, expansion, block, alpha)).sum(0)
-                    found = torch.cat([found.flatten(1), by_gamma.unsqueeze(1)], 1)
-                by_table += found.to(by_table.device)
+                by_table += self._by_table(u, block, parts).to(by_table.device)
         by_input = (
             in_layout_of(s, torch.cat(by_s).reshape(rows.shape).movedim(-1, dim)) if wanted[0] else None
         )
         return by_input, by_table.to(table.device, table.dtype) if wanted[1] else None
+
+    def _by_input(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
+        expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
+        of = formulas(expansion)
+        slopes = of.slope(TORCH, expansion, s, parts.alpha)
+        if expansion.base is not None:
+            slopes = slopes + TORCH.slope(lambda moved: self.base_of(moved, parts.weight), s)
+        return of.by_input(TORCH, u, slopes)
+
+    def _by_table(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
+        expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
+        of = formulas(expansion)
+        columns = [of.by_coefficients(TORCH, expansion, u, s)]
+        if parts.weight is not None:  # the base is linear in it
+            nothing, one = torch.zeros_like(parts.weight), torch.ones_like(parts.weight)
+            by_weight = self.base_of(s, one) - self.base_of(s, nothing)
+            columns.append((u * by_weight).sum(0).unsqueeze(1))
+        if parts.gamma is not None:
+            columns.append((u * of.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))
+        return columns[0] if len(columns) == 1 else torch.cat([each.flatten(1) for each in columns], 1)
 
 
 class KAFFormula(ExpansionFormula):
@@ -154,10 +173,54 @@ class KAFFormula(ExpansionFormula):
     kinds = ("kaf", "kaf_by_bandwidth")
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
-        kernel: Any = self.expansion.kernel
-        if gamma is not None:
-            kernel = kernel.with_gamma(gamma.unsqueeze(-1))
-        return (alpha * kernel.value(TORCH, s.unsqueeze(-1), self._elements(s))).sum(-1)
+        return (alpha * terms(self.expansion, s, None if gamma is None else gamma.unsqueeze(-1))).sum(-1)
+
+
+def terms(expansion: Expansion, s: Tensor, gamma: Tensor | None = None) -> Tensor:
+    """What each element contributes at each activation: ``(..., D)``, tails included; differentiable."""
+    kernel: Any = expansion.kernel
+    if gamma is not None:
+        kernel = kernel.with_gamma(gamma)
+    elements = torch.tensor(expansion.dictionary.values, dtype=s.dtype, device=s.device)
+    first, last = expansion.dictionary.values[0], expansion.dictionary.values[-1]
+    inside = s if expansion.tails == "zero" else s.clamp(first, last)
+    values: Tensor = kernel.value(TORCH, inside.unsqueeze(-1), elements)
+    if expansion.tails != "linear":
+        return values
+    beyond = (s - inside).unsqueeze(-1)
+    # Finite inputs only: an infinite one would meet slopes of 0.
+    return values + beyond * kernel.slope(TORCH, inside.unsqueeze(-1), elements)
+
+
+NATIVE_BASES = (
+    "identity",
+    "relu",
+    "leaky_relu",
+    "sigmoid",
+    "tanh",
+    "silu",
+    "elu",
+    "selu",
+    "mish",
+    "softplus",
+    "gelu",
+)
+"""As csrc/bases.h counts them, from 1."""
+
+
+def _base_code(base: Base | None) -> float:
+    """What the native kernel is told of a base."""
+    if base is None:
+        return 0.0
+    name = "silu" if base.function == "swish" else base.function
+    return 1.0 + NATIVE_BASES.index(name) + 100.0 * BASE_FORMS.index(base.form)
+
+
+def _base_of_code(code: float) -> Base | None:
+    if not code:
+        return None
+    form, number = divmod(int(code), 100)
+    return Base(NATIVE_BASES[number - 1], BASE_FORMS[form])
 
 
 def _with_nan(result: Tensor, inputs: Tensor) -> Tensor:
@@ -187,13 +250,13 @@ def from_settings(
     cls: type[ExpansionFormula], dimensions: int, size: int, settings: Settings, learned: bool
 ) -> ExpansionFormula:
     """The formula of a Gaussian on a grid, from what its native kernel is told."""
-    first, spacing, gamma, *_ = settings
-    dictionary = Dictionary(tuple(first + spacing * k for k in range(size)))
+    first, spacing, gamma, tails, code = settings
+    base = _base_of_code(code)
+    elements = size - 1 if learned or (base is not None and base.learned) else size
+    dictionary = Dictionary(tuple(first + spacing * k for k in range(elements)))
     kernel = Gaussian(1.0, "neuron") if learned else Gaussian(gamma)
-    return cls(Expansion(kernel, dictionary, dimensions))
+    return cls(Expansion(kernel, dictionary, dimensions, TAILS[int(tails)], base))
 
 
 FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, shape[1], settings, False)
-FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(
-    KAFFormula, 1, shape[1] - 1, settings, True
-)
+FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(KAFFormula, 1, shape[1], settings, True)

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from kafnets.expansion import Expansion
 from kafnets.ops.formula import FORMULAS
-from kafnets.ops.kaf import TORCH, ExpansionFormula, KAFFormula, from_settings
+from kafnets.ops.kaf import ExpansionFormula, KAFFormula, from_settings
+from kafnets.ops.library import TORCH
 
 
 class KAF2DFormula(ExpansionFormula):

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
+from kafnets.functions import FUNCTIONS
 from kafnets.nn import KAF
 from kafnets.plot import style
-from kafnets.starts import FUNCTIONS
 from kafnets.train.shapes import BOUNDARY, POINTS, curves
 
 

@@ -4,28 +4,11 @@ All take the number of features and the channel axis as the others do, and need 
 overwrite their input do so with ``inplace=True``.
 """
 
-from collections.abc import Callable
 from typing import ClassVar
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from kafnets.registry import Facts, register
-
-TORCH_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "elu": functional.elu,
-    "gelu": functional.gelu,
-    "identity": lambda s: s,
-    "leaky_relu": functional.leaky_relu,
-    "relu": functional.relu,
-    "selu": functional.selu,
-    "sigmoid": torch.sigmoid,
-    "softplus": functional.softplus,
-    "swish": functional.silu,
-    "tanh": torch.tanh,
-}
-"""The functions of ``kafnets.starts.FUNCTIONS``, for tensors."""
 
 
 def _facts(source: str, formula: str, *, smooth: bool, alpha_dropout: bool = False) -> Facts:

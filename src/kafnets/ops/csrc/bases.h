@@ -4,7 +4,20 @@
 #include "exponential.h"
 
 // The numbers that Python gives them: see ops/kaf.py.
-enum class Base { kNone, kIdentity, kReLU, kLeakyReLU, kSigmoid, kTanh, kSiLU, kELU, kSELU, kMish };
+enum class Base {
+  kNone,
+  kIdentity,
+  kReLU,
+  kLeakyReLU,
+  kSigmoid,
+  kTanh,
+  kSiLU,
+  kELU,
+  kSELU,
+  kMish,
+  kSoftplus,
+  kGELU
+};
 
 template <class T>
 KAF_INLINE Vec<T> divide(Vec<T> a, Vec<T> b) {
@@ -46,6 +59,53 @@ KAF_INLINE Logistic<T> logistic(Vec<T> x) {
   return {above, small * above};
 }
 
+// exp(x^2) erfc(x) (1 + 2 x) for x >= 0 is a polynomial in (x - 2.5) / (x + 2.5), lowest power first: Chebyshev's
+// interpolation, to a relative error of 3e-9 and 3e-15.
+template <class T>
+struct ErfcConstants;
+
+template <>
+struct ErfcConstants<float> {
+  static constexpr double kPowers[] = {
+      1.2648381843303929, -0.12235680075157004, -0.099024536324842136, 0.15763099436080202,
+      -0.10296710057746725, 0.032752052574212008, 0.00093209177432344121, -0.0043504923556932102,
+      0.00049162552837812075, 0.00057573464664732797, -8.9062761720888712e-05, -6.1907537953201017e-05,
+      8.3816318695207345e-06};
+};
+
+template <>
+struct ErfcConstants<double> {
+  static constexpr double kPowers[] = {
+      1.2648381843668601, -0.1223567630823818, -0.0990245395733097, 0.15762991902125223, -0.10296705604788726,
+      0.032760893320447015, 0.00093189293197803796, -0.0043820789735965014, 0.00049186512221944504,
+      0.00063212866789520423, -8.8477062488067468e-05, -0.00011354055038362243, 6.2629542624831776e-06,
+      2.2749170964713512e-05, 2.6075545511257423e-06, -4.3074637299666364e-06, -1.5726060539065129e-06,
+      6.3488115673908526e-07, 5.1196474193686749e-07, -5.1279988270638676e-08, -1.0742337511554282e-07,
+      -1.6387924697397575e-10, 1.1366256468182368e-08};
+};
+
+// exp(x^2) erfc(x) for x >= 0.
+template <class T>
+KAF_INLINE Vec<T> scaled_erfc(Vec<T> x) {
+  constexpr int kCount = sizeof(ErfcConstants<T>::kPowers) / sizeof(double);
+  const Vec<T> t = divide(x - T(2.5), x + T(2.5));
+  Vec<T> result = splat<T>(static_cast<T>(ErfcConstants<T>::kPowers[kCount - 1]));
+  for (int k = kCount - 2; k >= 0; --k) {
+    result = mul_add(result, t, splat<T>(static_cast<T>(ErfcConstants<T>::kPowers[k])));
+  }
+  return divide(result, mul_add(x, splat<T>(2), splat<T>(1)));
+}
+
+// log(1 + x) for x from 0 to 1, by the series of 2 atanh(x / (2 + x)).
+template <class T>
+KAF_INLINE Vec<T> log_one_plus(Vec<T> x) {
+  constexpr int kHighest = sizeof(T) == 4 ? 15 : 33;
+  const Vec<T> z = divide(x, x + T(2)), z2 = z * z;
+  Vec<T> result = splat<T>(T(1) / kHighest);
+  for (int k = kHighest - 2; k >= 1; k -= 2) result = mul_add(result, z2, splat<T>(T(1) / k));
+  return T(2) * z * result;
+}
+
 // NaN goes through each of them.
 template <class T>
 __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
@@ -85,6 +145,18 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
       const Vec<T> e = exp_corrected<0>(greater(splat<T>(low), lesser(splat<T>(high), s)), Vec<T>{});
       const Vec<T> n = e * (e + T(2)), inverse = divide(one, n + T(2)), gate = n * inverse;
       return {s * gate, mul_add(s * T(4) * e, (e + T(1)) * inverse * inverse, gate)};
+    }
+    case Base::kSoftplus: {
+      const Logistic<T> l = logistic(s);
+      // l.below / l.above is exp(-|s|).
+      return {greater(zero, s) + log_one_plus(divide(l.below, l.above)), by_sign(s, l.above, l.below)};
+    }
+    case Base::kGELU: {
+      const T low = sizeof(T) == 4 ? T(-87) : T(-700);
+      const Vec<T> bell = exp_corrected<0>(greater(splat<T>(low), s * s * T(-0.5)), Vec<T>{});
+      const Vec<T> far = bell * T(0.5) * scaled_erfc(absolute(s) * T(0.70710678118654752));  // the normal tail
+      const Vec<T> below = by_sign(s, one - far, far);
+      return {s * below, mul_add(s * T(0.39894228040143268), bell, below)};
     }
     case Base::kNone:
       break;

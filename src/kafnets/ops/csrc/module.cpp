@@ -18,6 +18,18 @@ void define(nb::module_& m, const std::string& name, const Entry& entry) {
   m.def((name + "_backward_float64").c_str(), entry.backward_float64, unlocked);
 }
 
+// Whether the first `count` numbers of each row are all 0.
+template <class T>
+bool is_zero(uintptr_t address, int64_t rows, int64_t length, int64_t count) {
+  const T* values = pointer<const T>(address);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t k = 0; k < count; ++k) {
+      if (values[row * length + k] != 0) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 NB_MODULE(KAF_MODULE_NAME, m) {
@@ -28,5 +40,7 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "powers", powers_entry);
   define(m, "hermite", hermite_entry);
   define(m, "cubics", cubics_entry);
+  m.def("is_zero_float32", &is_zero<float>);
+  m.def("is_zero_float64", &is_zero<double>);
   m.def("use_openmp", &use_openmp, "Whether threads come from torch's OpenMP, where it can be found.");
 }
