@@ -82,7 +82,7 @@ def test_errors_say_what_would_work() -> None:
         TypeError, match=r"apl: .*'segment'\. It takes segments, dim, generator, device, dtype"
     ):
         kafnets.create("apl", 3, segment=4)
-    with pytest.raises(ValueError, match="num_features must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="num_features must be an integer ≥ 1, got 0"):
         kafnets.create("apl", 0)
 
 

@@ -15,7 +15,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import kafnets
-from kafnets import reference
+from tests import oracle
 from kafnets.ops import triton as ops
 from kafnets.ops import triton_kernels
 from kafnets.ops.grid import Grid
@@ -35,7 +35,7 @@ KERNELS = [
 
 
 def grid_of(size: int, boundary: float = 3.0) -> Grid:
-    grid = Grid.of(reference.equispaced(size, boundary))
+    grid = Grid.of(oracle.equispaced(size, boundary))
     assert grid is not None
     return grid
 
@@ -62,7 +62,7 @@ def check_against_reference(
         x.double().movedim(dim, -1).numpy(),
         alpha.double().numpy(),
         grid.elements(),
-        reference.Gaussian(gamma),
+        oracle.Gaussian(gamma),
         upstream.double().movedim(dim, -1).numpy(),
         torch.promote_types(x.dtype, torch.float32),
     )

@@ -1,4 +1,4 @@
-"""The native kernels of every instruction set this processor has, against the reference."""
+"""The native kernels of every instruction set this processor has, against the oracle."""
 
 import importlib.util
 import math
@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kafnets import reference
+from tests import oracle
 from kafnets.ops import cpu
 from kafnets.ops.grid import Grid
 from tests.nn.agreement import expect_kaf, expect_kaf2d
@@ -44,7 +44,7 @@ def grid_of(size: int, boundary: float = 3.0) -> Grid:
 
 
 def check(kernels: cpu.Kernels, s: Tensor, alpha: Tensor, grid: Grid, gamma: float, dim: int = 1) -> None:
-    """Output and gradients equal the reference."""
+    """Output and gradients equal the oracle."""
     result = kernels.forward(s, alpha, grid, gamma, dim)
     upstream = torch.randn(result.shape, dtype=torch.float64).to(s.dtype)
     by_s, by_alpha = kernels.backward(upstream, s, alpha, grid, gamma, dim, (True, True))
@@ -53,7 +53,7 @@ def check(kernels: cpu.Kernels, s: Tensor, alpha: Tensor, grid: Grid, gamma: flo
         s.double().movedim(dim, -1).numpy(),
         alpha.double().numpy(),
         grid.elements(),
-        reference.Gaussian(gamma),
+        oracle.Gaussian(gamma),
         upstream.double().movedim(dim, -1).numpy(),
         s.dtype,
     )
@@ -101,7 +101,7 @@ def test_odd_sizes(kernels: cpu.Kernels, shape: tuple[int, ...], dtype: torch.dt
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dictionary_sizes(kernels: cpu.Kernels, size: int, dtype: torch.dtype) -> None:
     grid = grid_of(size)
-    gamma = reference.bandwidth_rule_of_thumb(grid.spacing)
+    gamma = oracle.bandwidth_rule_of_thumb(grid.spacing)
     check(kernels, 1.5 * torch.randn(9, 17, dtype=dtype), torch.randn(17, size, dtype=dtype), grid, gamma)
     if size <= 80:
         alpha = torch.randn(3, size, size, dtype=dtype)
@@ -201,7 +201,7 @@ def test_long_sums_do_not_drift(kernels: cpu.Kernels) -> None:
 def many_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     modules = [module for name in RUNNABLE if (module := cpu.load(name).module) is not None]
     before = torch.get_num_threads()
-    monkeypatch.setattr(cpu, "TERMS_A_THREAD", 1)
+    monkeypatch.setattr(cpu, "TERMS_PER_THREAD", 1)
     torch.set_num_threads(3)
     for module in modules:
         module.use_openmp(request.param == "torch's threads")
@@ -280,13 +280,13 @@ def test_float32_error_is_near_the_composites(kernels: cpu.Kernels) -> None:
     torch.manual_seed(0)
     for dimensions, size in ((1, 20), (1, 80), (2, 10)):
         grid = grid_of(size)
-        gamma = reference.bandwidth_rule_of_thumb(grid.spacing, dimensions=dimensions)
+        gamma = oracle.bandwidth_rule_of_thumb(grid.spacing, dimensions=dimensions)
         s = torch.randn(2000, 16, requires_grad=True)
         alpha = torch.randn(16 // dimensions, *[size] * dimensions, requires_grad=True)
         upstream = torch.randn(2000, 16 // dimensions)
         plain: Any = composite.kaf if dimensions == 1 else composite.kaf2d
-        value: Any = reference.kaf if dimensions == 1 else reference.kaf2d
-        slopes: Any = reference.kaf_gradients if dimensions == 1 else reference.kaf2d_gradients
+        value: Any = oracle.kaf if dimensions == 1 else oracle.kaf2d
+        slopes: Any = oracle.kaf_gradients if dimensions == 1 else oracle.kaf2d_gradients
         dictionary = torch.from_numpy(grid.elements()).float()
         output = plain(s, alpha, dictionary, Gaussian(), gamma)
         composites = [output, *torch.autograd.grad(output, [s, alpha], upstream)]
@@ -296,8 +296,8 @@ def test_float32_error_is_near_the_composites(kernels: cpu.Kernels) -> None:
                 *kernels.backward(upstream, s, alpha, grid, gamma, 1, (True, True)),
             ]
         arrays = (s.detach().double().numpy(), alpha.detach().double().numpy(), grid.elements())
-        exact = slopes(*arrays, reference.Gaussian(gamma), upstream.double().numpy())
-        references = [value(*arrays, reference.Gaussian(gamma)), exact.s, exact.alpha]
+        exact = slopes(*arrays, oracle.Gaussian(gamma), upstream.double().numpy())
+        references = [value(*arrays, oracle.Gaussian(gamma)), exact.s, exact.alpha]
         for ours, theirs, right in zip(fused, composites, references, strict=True):
             assert ours is not None
             error = np.abs(ours.double().numpy() - right).max()
