@@ -175,14 +175,17 @@ def _summing(table: Tensor) -> torch.device:
 def from_settings(
     cls: type[ExpansionFormula], dimensions: int, size: int, settings: Settings, learned: bool
 ) -> ExpansionFormula:
-    """The formula of a Gaussian on a grid, from what its native kernel is told."""
+    """The formula of a Gaussian on a grid, from what its native kernel is told.
+
+    ``size`` must be a number, which a compiler's symbol for one is not: it cannot be looked up.
+    """
     first, spacing, gamma = settings
     dictionary = Dictionary(tuple(first + spacing * k for k in range(size)))
     kernel = Gaussian(1.0, "neuron") if learned else Gaussian(gamma)
     return cls(Expansion(kernel, dictionary, dimensions))
 
 
-FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, shape[1], settings, False)
+FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, int(shape[1]), settings, False)
 FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(
-    KAFFormula, 1, shape[1] - 1, settings, True
+    KAFFormula, 1, int(shape[1]) - 1, settings, True
 )
