@@ -9,16 +9,16 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from kafnets.ops.grid import Grid
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import kafnets
-from tests import oracle
 from kafnets.ops import triton as ops
 from kafnets.ops import triton_kernels
-from kafnets.ops.grid import Grid
+from tests import oracle
 from tests.nn.agreement import expect_kaf, expect_kaf2d
 from tests.nn.test_agreement import laid_out
 
