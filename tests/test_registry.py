@@ -79,7 +79,8 @@ def test_errors_say_what_would_work() -> None:
     ):
         kafnets.create("reluu", 3)
     with pytest.raises(
-        TypeError, match=r"apl: .*'segment'\. It takes segments, dim, generator, device, dtype"
+        TypeError,
+        match=r"apl: .*'segment'\. It takes groups, segments, dim, inplace, generator, device, dtype",
     ):
         kafnets.create("apl", 3, segment=4)
     with pytest.raises(ValueError, match="num_features must be an integer ≥ 1, got 0"):
