@@ -63,13 +63,13 @@ def _array(parameter: object) -> Array:
 
 
 def _kaf(module: Any, s: Array) -> Array:
-    return oracle.kaf(s, _array(module.alpha), module.expansion.dictionary.elements, oracle.twin(module.kernel))
+    grid = oracle.equispaced(module.dictionary_size, 3.0)
+    return oracle.kaf(s, _array(module.alpha), grid, oracle.twin(module.kernel))
 
 
 def _kaf2d(module: Any, s: Array) -> Array:
-    return oracle.kaf2d(
-        s, _array(module.alpha), module.expansion.dictionary.elements, oracle.twin(module.kernel)
-    )
+    grid = oracle.equispaced(module.dictionary_size, 3.0)
+    return oracle.kaf2d(s, _array(module.alpha), grid, oracle.twin(module.kernel))
 
 
 def _groups(module: Any, h: Array) -> Array:

@@ -1,8 +1,8 @@
 r"""KAFs: :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)` for each channel n.
 
 Only activations and coefficients are kept for the backward pass. The native and Triton kernels take Gaussians
-on a grid; everything else, and any device without them, takes the formulas of :mod:`kafnets.arrays`, a block of
-rows at a time so that what a block needs stays in the processor's cache.
+on a grid; everything else, and any device without them, takes the formulas of :mod:`kafnets.arrays`, a block
+of rows at a time so that what a block needs stays in the processor's cache.
 """
 
 import functools
@@ -24,8 +24,8 @@ from kafnets.ops.layout import in_layout_of
 BLOCK_ON_CPU = 2**16
 BLOCK_ELSEWHERE = 2**22
 
-# Beyond these, in units of gamma times the squared spacing, the constants of the fused kernels leave the range
-# of float32.
+# Beyond these, in units of gamma times the squared spacing, the constants of the fused kernels leave the
+# range of float32.
 SMALLEST_A, LARGEST_A = 1e-12, 1e12
 
 
@@ -160,7 +160,7 @@ class KAFFormula(ExpansionFormula):
 
 
 def _blocks(rows: Tensor, inputs: int = 1) -> tuple[Tensor, ...]:
-    """``(..., N)`` as ``(R, N)``, cut so that each block stays small; of outputs where ``inputs`` are paired."""
+    """``(..., N)`` as ``(R, N)``, cut into small blocks; of outputs where ``inputs`` are paired."""
     flat = rows.reshape(-1, rows.shape[-1])
     size = BLOCK_ON_CPU if rows.device.type == "cpu" else BLOCK_ELSEWHERE
     return flat.split(max(1, size // max(1, rows.shape[-1] * inputs)))
