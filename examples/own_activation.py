@@ -18,8 +18,8 @@ class Sine(nn.Module):
         return torch.sin(s)
 
 
-# With parameters for each channel or group of them, and its row of `kafnets list` filled in: what is declared here is what the
-# builders, weight decay and plots go by.
+# With parameters for each channel or group of them, and its row of `kafnets list` filled in: what is declared
+# here is what the builders, weight decay and plots go by.
 @kafnets.register("snake")
 class Snake(kafnets.ByChannel):
     """s + sin(f s)^2 / f, with a learned frequency f."""

@@ -136,9 +136,9 @@ def test_options_reach_the_activation() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(ValueError, match="inputs must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="inputs must be an integer ≥ 1, got 0"):
         kafnets.mlp(0)
-    with pytest.raises(ValueError, match="hidden must be a whole number from 1, got -3"):
+    with pytest.raises(ValueError, match="hidden must be an integer ≥ 1, got -3"):
         kafnets.mlp(3, (4, -3))
     with pytest.raises(ValueError, match="kernel_size must be an odd whole number, got 4"):
         kafnets.cnn(kernel_size=4)

@@ -14,9 +14,14 @@ from kafnets.cli import app
 
 
 @pytest.fixture
-def sine(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    kafnets.names()  # which loads the package's own
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
+
+@pytest.fixture
+def sine(registered: None) -> None:
     @kafnets.register("sine")
     class Sine(nn.Module):
         def __init__(self, num_features: int) -> None:
@@ -49,8 +54,8 @@ def test_names_are_unique_but_a_class_may_be_defined_again() -> None:
         kafnets.register("number")(3)  # type: ignore[type-var]
 
 
-def test_a_function_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+@pytest.mark.usefixtures("registered")
+def test_a_function_can_be_registered() -> None:
     kafnets.register("gelu")(lambda n: nn.GELU())
     kafnets.register("hardswish")(nn.Hardswish)
     kafnets.register("wide_maxout")(functools.partial(kafnets.Maxout, pieces=7))
@@ -62,9 +67,8 @@ def test_a_function_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
         kafnets.register("gelu")(lambda n: nn.Tanh())
 
 
+@pytest.mark.usefixtures("registered")
 def test_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
-
     class Entry:
         def load(self) -> None:
             kafnets.register("from_elsewhere")(nn.Mish)
@@ -79,10 +83,11 @@ def test_errors_say_what_would_work() -> None:
     ):
         kafnets.create("reluu", 3)
     with pytest.raises(
-        TypeError, match=r"apl: .*'segment'\. It takes segments, dim, generator, device, dtype"
+        TypeError,
+        match=r"apl: .*'segment'\. It takes groups, segments, dim, inplace, generator, device, dtype",
     ):
         kafnets.create("apl", 3, segment=4)
-    with pytest.raises(ValueError, match="num_features must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="num_features must be an integer ≥ 1, got 0"):
         kafnets.create("apl", 0)
 
 

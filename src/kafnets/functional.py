@@ -24,8 +24,8 @@ from kafnets.ops.kaf2d import formula_of
 from kafnets.ops.layout import in_groups
 
 EDGEWISE_KERNEL = Gaussian(divisor=1.0)
-"""The paper's rule of thumb, six times less, is for longer dictionaries: with the few elements that a connection
-has, its terms are so wide that all functions are alike."""
+"""The paper's rule of thumb, six times less, is for longer dictionaries: with the few elements that a
+connection has, its terms are so wide that all functions are alike."""
 
 
 def kaf(
@@ -135,8 +135,7 @@ def _checked(
         expansion = expansion_for(tuple(alpha.shape), dimensions)
     if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
         raise TypeError(
-            f"expansion must be a kafnets.Expansion of {dimensions} dimension{'s' if dimensions == 2 else ''}, "
-            f"got {expansion!r}"
+            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
         )
     check_coefficients(expansion, alpha.shape)
     if alpha.device != x.device:

@@ -196,7 +196,7 @@ class ReLUKernel(Kernel):
     def slope(self, xp: Any, s: Array, d: Array) -> Array:
         difference = s - d
         step = xp.where(difference > 0, xp.ones_like(difference), xp.zeros_like(difference))
-        return xp.where(difference == difference, step, difference)
+        return xp.where(difference == difference, step, difference)  # NaN stays NaN
 
 
 @dataclass(frozen=True)

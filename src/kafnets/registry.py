@@ -25,8 +25,9 @@ class Facts:
         family: the page of the documentation it is on.
         source: who proposed it.
         formula: in one line of plain text.
-        parameters: parameters a neuron, an expression in the module's attributes such as ``"2 * segments"``;
-            a neuron is one feature that comes in, or for a layer with its own linear map one that goes out.
+        parameters: parameters per neuron, an expression in the module's attributes such as
+            ``"2 * segments"``; a neuron is one feature that comes in, or for a layer with its own linear map
+            one that goes out.
         smooth: whether its derivative is continuous, at its default options.
         local: whether a parameter acts on a small part of the line ("yes"), a half ("partially"), or all of
             it ("no"). None where there is none.

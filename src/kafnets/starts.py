@@ -148,7 +148,7 @@ def resolve_init(
     Args:
         init: as layers take it.
         functions: how many there are, if that is known.
-        expansion: if it has a base, None stands for coefficients of 0, so that the base is what is begun with.
+        expansion: if it has a base, None stands for coefficients of 0, with which it is that base.
     """
     if init is None:
         return Normal(0.0) if expansion is not None and expansion.base is not None else Normal()

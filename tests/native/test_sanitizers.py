@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafnets.ops import cpu
+from kafnets.ops import native
 
 SOURCE = Path(__file__).parents[2] / "src/kafnets/ops/csrc"
 FLAGS = {
@@ -19,7 +19,7 @@ FLAGS = {
 
 @pytest.mark.sanitize
 @pytest.mark.skipif(platform.system() != "Linux", reason="sanitizers are set up for GCC on Linux")
-@pytest.mark.parametrize("instruction_set", [cpu.loaded.description, "baseline"])
+@pytest.mark.parametrize("instruction_set", [native.loaded.description, "baseline"])
 def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None or instruction_set not in FLAGS:

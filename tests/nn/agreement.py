@@ -1,4 +1,4 @@
-"""How far a computation in finite precision may be from the reference."""
+"""How far a computation in finite precision may be from the oracle."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from kafnets import reference
+from tests import oracle
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ VANISHED = {torch.float32: 2e-12, torch.float64: 1e-75}
 
 def vanished_slope(kernel: object, dtype: torch.dtype) -> Array:
     """The largest derivative of a Gaussian term that has vanished: 2 sqrt(gamma) t exp(-t^2)."""
-    if not isinstance(kernel, reference.Gaussian):
+    if not isinstance(kernel, oracle.Gaussian):
         return np.zeros(())
     t = math.sqrt(-math.log(VANISHED[dtype]))
     root: Array = np.sqrt(np.asarray(kernel.gamma, dtype=np.float64))
@@ -31,12 +31,12 @@ def vanished_slope(kernel: object, dtype: torch.dtype) -> Array:
 
 def amplification(kernel: object) -> float:
     """How many roundings of its exponent a periodic kernel shows; others are rounded as their values."""
-    return 1.0 + 2.0 / kernel.length_scale**2 if isinstance(kernel, reference.Periodic) else 1.0
+    return 1.0 + 2.0 / kernel.length_scale**2 if isinstance(kernel, oracle.Periodic) else 1.0
 
 
 @dataclass
 class Expected:
-    """Reference values, each with the error that rounding may cause in ``dtype``."""
+    """The oracle's values, each with the error that rounding may cause in ``dtype``."""
 
     values: Array
     tolerance: Array
@@ -51,7 +51,7 @@ class Expected:
         assert worst <= 1.0, f"{what}: error {worst:.3g} times the tolerance"
 
 
-def _terms(s: Array, d: Array, kernel: reference.Kernel, eps: float) -> tuple[Array, Array, Array]:
+def _terms(s: Array, d: Array, kernel: oracle.Kernel, eps: float) -> tuple[Array, Array, Array]:
     """Kernel values ``(..., N, D)``, their rounding error, and that of the derivatives.
 
     An exact computation on an activation that is wrong in its last place, or the dictionary's, plus a
@@ -70,17 +70,17 @@ def _terms(s: Array, d: Array, kernel: reference.Kernel, eps: float) -> tuple[Ar
 
 
 def expect_kaf(
-    s: Array, alpha: Array, dictionary: Array, kernel: reference.Kernel, upstream: Array, dtype: torch.dtype
+    s: Array, alpha: Array, dictionary: Array, kernel: oracle.Kernel, upstream: Array, dtype: torch.dtype
 ) -> tuple[Expected, Expected, Expected]:
     """Output, input gradient and coefficient gradient of a KAF, channels last."""
     eps = torch.finfo(dtype).eps * ROUNDINGS
     value, value_error, slope_error = _terms(s[..., None], dictionary, kernel, eps)
-    gradients = reference.kaf_gradients(s, alpha, dictionary, kernel, upstream)
+    gradients = oracle.kaf_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))
     value_error = value_error + VANISHED[dtype]
     slope_error = slope_error + vanished_slope(kernel, dtype)[..., None]
-    output = Expected(reference.kaf(s, alpha, dictionary, kernel), (np.abs(alpha) * value_error).sum(-1))
+    output = Expected(oracle.kaf(s, alpha, dictionary, kernel), (np.abs(alpha) * value_error).sum(-1))
     by_s = Expected(gradients.s, np.abs(upstream) * (np.abs(alpha) * slope_error).sum(-1))
     summed = eps * math.log2(1 + samples) * (np.abs(upstream)[..., None] * np.abs(value)).sum(batch)
     by_alpha = Expected(gradients.alpha, (np.abs(upstream)[..., None] * value_error).sum(batch) + summed)
@@ -88,7 +88,7 @@ def expect_kaf(
 
 
 def expect_kaf2d(
-    s: Array, alpha: Array, dictionary: Array, kernel: reference.Kernel2D, upstream: Array, dtype: torch.dtype
+    s: Array, alpha: Array, dictionary: Array, kernel: oracle.Kernel2D, upstream: Array, dtype: torch.dtype
 ) -> tuple[Expected, Expected, Expected]:
     """The same for a 2D-KAF."""
     eps = torch.finfo(dtype).eps * ROUNDINGS
@@ -107,11 +107,11 @@ def expect_kaf2d(
         errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
     slope_floor = vanished_slope(kernel, dtype)[..., None, None]
     errors = [errors[0] + VANISHED[dtype], errors[1] + slope_floor, errors[2] + slope_floor]
-    gradients = reference.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
+    gradients = oracle.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))
     size = np.abs(alpha)
-    output = Expected(reference.kaf2d(s, alpha, dictionary, kernel), (size * errors[0]).sum((-1, -2)))
+    output = Expected(oracle.kaf2d(s, alpha, dictionary, kernel), (size * errors[0]).sum((-1, -2)))
     by_pair = [np.abs(upstream) * (size * error).sum((-1, -2)) for error in errors[1:]]
     by_s = Expected(gradients.s, np.stack(by_pair, axis=-1).reshape(s.shape))
     weight = np.abs(upstream)[..., None, None]

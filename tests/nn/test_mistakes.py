@@ -12,7 +12,7 @@ from kafnets import KAF, KAF2D
 
 
 def test_functions_of_too_few_values() -> None:
-    with pytest.raises(TypeError, match="target must be a function of two tensors, the values of a pair"):
+    with pytest.raises(TypeError, match="target must be a function of two arrays, the values of a pair"):
         KAF2D(10, init=kafnets.Ridge(functional.gelu))
 
 
@@ -27,7 +27,7 @@ def test_functions_of_too_few_values() -> None:
         ({"init": kafnets.Normal}, TypeError, "init must be the name of a function"),
         ({"init": 3}, TypeError, "init must be the name of a function, such as 'elu', .* got 3"),
         ({"boundary": "3"}, TypeError, "boundary must be a positive number, got '3'"),
-        ({"dictionary_size": 20.5}, ValueError, r"dictionary_size must be a whole number from 2, got 20\.5"),
+        ({"dictionary_size": 20.5}, ValueError, r"dictionary_size must be an integer ≥ 2, got 20\.5"),
         ({"dtype": "float32"}, TypeError, "dtype must be a floating-point type"),
         ({"dtype": torch.int64}, TypeError, "dtype must be a floating-point type"),
     ],

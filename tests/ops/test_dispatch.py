@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from torch.utils.checkpoint import checkpoint
 
 import kafnets
 from kafnets import KAF, KAF2D, Gaussian, Polynomial
-from kafnets.ops import backends, cpu, library
-from kafnets.ops.dispatch import _choose, _is_learned
+from kafnets.ops import backends, native, operator
+from kafnets.ops.dispatch import choose
+from kafnets.ops.formula import FORMULAS, Settings
+from kafnets.ops.plain import PORTABLE
 
-needs_native = pytest.mark.skipif(cpu.kernels is None, reason="the native kernels were not built")
+needs_native = pytest.mark.skipif(native.kernels is None, reason="the native kernels were not built")
 MODULES: list[Any] = [
     pytest.param(lambda **k: KAF(6, **k), id="KAF"),
     pytest.param(lambda **k: KAF2D(6, **k), id="KAF2D"),
@@ -28,8 +31,12 @@ LEARNED: list[Any] = [
 
 
 def chosen(module: Any, s: Tensor) -> str:
-    learned = type(module) is KAF and _is_learned(module.kernel, module.gamma, module._grid)
-    return _choose(s, module.alpha, module._fusable, learned)
+    """What runs: the name of a native kernel, or of another way."""
+    formula = module._formula
+    gamma = module.gamma if formula.learned else None
+    runner = choose(formula, s, formula.table(module.alpha, gamma))
+    ways = {id(None): "composite", id(operator): "operator", id(PORTABLE): "portable"}
+    return ways.get(id(runner)) or formula.kernel
 
 
 def all_gradients(module: nn.Module, s: Tensor) -> list[Tensor]:
@@ -40,10 +47,10 @@ def all_gradients(module: nn.Module, s: Tensor) -> list[Tensor]:
 @needs_native
 def test_the_native_kernels_are_chosen_where_they_can_run() -> None:
     s = torch.randn(3, 6)
-    assert chosen(KAF(6), s) == "cpu"
-    assert chosen(KAF2D(6), s.bfloat16()) == "cpu"
+    assert chosen(KAF(6), s) == "kaf"
+    assert chosen(KAF2D(6), s.bfloat16()) == "kaf2d"
     assert chosen(KAF(6, kernel=Polynomial()), s) == "portable"
-    assert chosen(KAF(6, kernel=Gaussian(learn_gamma=True)), s) == "by bandwidth"
+    assert chosen(KAF(6, kernel=Gaussian(learn_gamma=True)), s) == "kaf_by_bandwidth"
     assert chosen(KAF2D(6, kernel=Gaussian(learn_gamma=True)), s) == "portable"
     uneven = KAF(6, kernel=Gaussian(1.0, learn_gamma=True), dictionary=[0.0, 1.0, 3.0])
     assert chosen(uneven, s) == "portable"
@@ -68,20 +75,20 @@ def test_all_backends_agree(build: Any) -> None:
         with kafnets.use_backend(name):
             assert kafnets.backend().name == ("cpu" if name == "auto" else name)
             torch.testing.assert_close(all_gradients(module, s), expected, rtol=1e-4, atol=1e-4)
-    assert backends.asked_for() == "auto"
+    assert backends.asked == "auto"
 
 
 def test_forcing_what_cannot_run_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"backend must be one of 'auto', 'cpu',.*got 'gpu'"):
         kafnets.set_backend("gpu")
     with monkeypatch.context() as patch:
-        patch.setattr(cpu, "loaded", cpu.Loaded(None, "the native kernels were not built"))
+        patch.setattr(native, "loaded", native.Loaded(None, "the native kernels were not built"))
         with pytest.raises(RuntimeError, match="'cpu' cannot run here: the native kernels were not built"):
             kafnets.set_backend("cpu")
         patch.setattr(backends, "triton_obstacle", lambda: "the package triton is not installed")
         with pytest.raises(RuntimeError, match="'triton' cannot run here: the package triton is not"):
             kafnets.set_backend("triton")
-    assert backends.asked_for() == "auto"
+    assert backends.asked == "auto"
 
 
 @needs_native
@@ -101,8 +108,8 @@ def test_forcing_a_backend_on_what_it_cannot_do_raises() -> None:
 def test_without_native_kernels_it_runs_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     module, s = KAF(6), torch.randn(20, 6, requires_grad=True)
     expected = all_gradients(module, s)
-    monkeypatch.setattr(cpu, "kernels", None)
-    monkeypatch.setattr(cpu, "loaded", cpu.Loaded(None, "the native kernels were not built"))
+    monkeypatch.setattr(native, "kernels", None)
+    monkeypatch.setattr(native, "loaded", native.Loaded(None, "the native kernels were not built"))
     backends.warn_once_without_native_kernels.cache_clear()
     with pytest.warns(UserWarning, match=r"portable path.*were not built.*set_backend"):
         result = all_gradients(module, s)
@@ -122,27 +129,45 @@ def test_set_backend_lasts() -> None:
         kafnets.set_backend("auto")
 
 
+SETTINGS: dict[str, Settings] = {
+    "kaf": (-2.0, 1.0, 0.7, 0.0, 0.0),
+    "kaf2d": (-2.0, 1.0, 0.7, 0.0, 0.0),
+    "kaf_by_bandwidth": (-2.0, 1.0, 0.0, 0.0, 0.0),
+    "hinges": (1.0, 1.0, 0.0, 0.0, 0.0),
+    "powers": (0.0, 0.0, 0.0, 0.0, 0.0),
+    "hermite": (0.0, 0.0, 0.0, 0.0, 0.0),
+    "cubics": (-2.0, 1.0, 0.0, 0.0, 0.0),
+}
+
+
+@needs_native
+def test_settings_are_given_for_every_kernel() -> None:
+    assert set(SETTINGS) == set(native.Kernels.KINDS) == set(FORMULAS)
+
+
 @needs_native
 @pytest.mark.parametrize("shape", [(5, 6), (0, 6), (2, 6, 4)])
-@pytest.mark.parametrize("dims", [2, 3])
-def test_operators_are_registered_properly(shape: tuple[int, ...], dims: int) -> None:
+@pytest.mark.parametrize("kernel", SETTINGS)
+def test_operators_are_registered_properly(shape: tuple[int, ...], kernel: str) -> None:
     s = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-    neurons = 6 if dims == 2 else 3
-    alpha = torch.randn(neurons, *[5] * (dims - 1), dtype=torch.float64, requires_grad=True)
-    arguments = (s, alpha, -2.0, 1.0, 0.7, 1)
-    torch.library.opcheck(library.expand, arguments)
+    neurons, table = (3, (5, 5)) if kernel == "kaf2d" else (6, (8,))
+    coefficients = torch.randn(neurons, *table, dtype=torch.float64)
+    if kernel == "kaf_by_bandwidth":
+        coefficients[:, -1] = 0.7
+    arguments = (s, coefficients.requires_grad_(), kernel, SETTINGS[kernel], 1)
+    torch.library.opcheck(operator._apply, arguments)
     upstream = torch.randn(shape[0], neurons, *shape[2:], dtype=torch.float64, requires_grad=True)
-    torch.library.opcheck(library.expand_backward, (upstream, *arguments))
+    torch.library.opcheck(operator.gradients, (upstream, *arguments))
 
 
 @needs_native
 @pytest.mark.parametrize("build", MODULES)
 def test_operators_have_second_derivatives(build: Any) -> None:
     module = build(dictionary_size=4).double()
-    grid, gamma = module._grid, module.gamma
+    formula = module._formula
 
     def function(s: Tensor, alpha: Tensor) -> Tensor:
-        return library.expand(s, alpha, grid.first, grid.spacing, gamma, 1)
+        return operator.apply(s, alpha, formula.kernel, formula.settings, 1)
 
     s = torch.randn(2, 6, dtype=torch.float64, requires_grad=True)
     alpha = module.alpha.detach().requires_grad_()
@@ -154,11 +179,11 @@ def test_operators_have_second_derivatives(build: Any) -> None:
 @pytest.mark.parametrize("build", MODULES)
 def test_operators_under_vmap(build: Any) -> None:
     modules = [build() for _ in range(3)]
-    grid, gamma = modules[0]._grid, modules[0].gamma
+    formula = modules[0]._formula
     s, alphas = torch.randn(3, 5, 6), torch.stack([module.alpha.detach() for module in modules])
 
     def function(s: Tensor, alpha: Tensor) -> Tensor:
-        return library.expand(s, alpha, grid.first, grid.spacing, gamma, -1)
+        return operator.apply(s, alpha, formula.kernel, formula.settings, -1)
 
     for in_dims in ((0, None), (None, 0), (0, 0)):
         inputs = (s if in_dims[0] == 0 else s[0], alphas if in_dims[1] == 0 else alphas[0])
@@ -170,8 +195,19 @@ def test_operators_under_vmap(build: Any) -> None:
         torch.testing.assert_close(together, torch.stack(alone))
 
 
+NATIVE: list[Any] = [
+    *MODULES,
+    *LEARNED,
+    *(
+        pytest.param(partial(kafnets.create, name, 6), id=name)
+        for name in ("apl", "srelu", "paf", "hermite", "saf")
+    ),
+]
+
+
 @needs_native
-def test_compiled_graphs_hold_one_operator_and_exported_ones_none() -> None:
+@pytest.mark.parametrize("build", NATIVE)
+def test_compiled_graphs_hold_one_operator_and_exported_ones_none(build: Any) -> None:
     graphs: list[torch.fx.GraphModule] = []
 
     def keep(graph: torch.fx.GraphModule, _: Any) -> Any:
@@ -179,21 +215,21 @@ def test_compiled_graphs_hold_one_operator_and_exported_ones_none() -> None:
         return graph.forward
 
     torch.compiler.reset()
-    module = KAF(6)
-    torch.compile(module, fullgraph=True, backend=keep)(torch.randn(5, 6))
+    torch.compile(build(), fullgraph=True, backend=keep)(torch.randn(5, 6))
     assert len(graphs) == 1
-    assert "kafnets.expand" in graphs[0].code
-    program = torch.export.export(KAF(6), (torch.randn(5, 6),))
+    assert graphs[0].code.count("kafnets.apply") == 1
+    program = torch.export.export(build(), (torch.randn(5, 6),))
     assert "kafnets" not in program.graph_module.code
 
 
 @needs_native
-def test_tracers_see_the_operator() -> None:
-    module, s = KAF(6), torch.randn(5, 6)
+@pytest.mark.parametrize("build", NATIVE)
+def test_tracers_see_the_operator(build: Any) -> None:
+    module, s = build(), torch.randn(5, 6)
     graph = make_fx(module)(s)
     other = torch.randn(5, 6)
     torch.testing.assert_close(graph(other), module(other))
-    assert "expand" in graph.code
+    assert graph.code.count("kafnets.apply") == 1
 
 
 def test_jit_trace_is_not_a_constant() -> None:

@@ -7,7 +7,7 @@ import torch
 
 import kafnets
 from kafnets import KAF, KAF2D, Gaussian, Periodic, Polynomial, ReLUKernel, Softplus
-from kafnets.ops import portable
+from kafnets.ops import kaf as formulas
 
 MODULES: list[Any] = [
     pytest.param(lambda: KAF(6), id="gaussian"),
@@ -28,7 +28,7 @@ MODULES: list[Any] = [
 @pytest.mark.parametrize("build", MODULES)
 @pytest.mark.parametrize("block", [1, 700, 2**21])
 def test_blocks_do_not_change_the_result(build: Any, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portable, "BLOCK_ON_CPU", block)
+    monkeypatch.setattr(formulas, "BLOCK_ON_CPU", block)
     module, s = build(), torch.randn(7, 6, 3, requires_grad=True)
     parameters = list(module.parameters())
     with kafnets.use_backend("composite"):

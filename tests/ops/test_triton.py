@@ -18,9 +18,9 @@ pytestmark = pytest.mark.skipif(
 REPOSITORY = Path(__file__).parents[2]
 
 
-def run(check: str, **environment: str) -> None:
+def run(*program: str, **environment: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.ops.triton_checks", check],
+        [sys.executable, "-W", "error", "-m", *program],
         cwd=REPOSITORY,
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         stdout=subprocess.PIPE,
@@ -45,8 +45,8 @@ def run(check: str, **environment: str) -> None:
     ],
 )
 def test_interpreted(check: str) -> None:
-    run(check, TRITON_INTERPRET="1")
+    run("tests.ops.triton_checks", check, TRITON_INTERPRET="1")
 
 
 def test_compiler_takes_the_kernels(tmp_path: Path) -> None:
-    run("compilation", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path))
+    run("tests.ops.triton_compilation", TRITON_INTERPRET="0", TRITON_CACHE_DIR=str(tmp_path))

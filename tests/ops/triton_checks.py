@@ -7,37 +7,26 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import triton
 import triton.language as tl
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
 
 import kafnets
-from kafnets import reference
+from kafnets import Dictionary, Expansion, Gaussian
+from kafnets.ops import formula_of
 from kafnets.ops import triton as ops
-from kafnets.ops import triton_kernels
-from kafnets.ops.grid import Grid
+from kafnets.ops.kaf import ExpansionFormula
+from tests import oracle
 from tests.nn.agreement import expect_kaf, expect_kaf2d
 from tests.nn.test_agreement import laid_out
 
 RUNNER = ops.TritonRunner()
 BOTH = (True, True)
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
-KERNELS = [
-    "forward_1d",
-    "backward_1d",
-    "forward_2d",
-    "input_gradient_2d",
-    "coefficient_gradient_2d",
-]
 
 
-def grid_of(size: int, boundary: float = 3.0) -> Grid:
-    grid = Grid.of(reference.equispaced(size, boundary))
-    assert grid is not None
-    return grid
+def gaussian(size: int, dimensions: int, gamma: float = 1.3, boundary: float = 3.0) -> ExpansionFormula:
+    return formula_of(Expansion(Gaussian(gamma), Dictionary.equispaced(size, boundary), dimensions))
 
 
 def coefficients(dimensions: int, channels: int, size: int, dtype: torch.dtype) -> Tensor:
@@ -45,15 +34,15 @@ def coefficients(dimensions: int, channels: int, size: int, dtype: torch.dtype) 
     return (0.5 * alpha).to(dtype)
 
 
-def check_against_reference(
+def check_against_oracle(
     x: Tensor, size: int, dimensions: int, dim: int = 1, gamma: float = 1.3, boundary: float = 3.0
 ) -> None:
     """Result and gradients, their dtypes and memory layouts."""
-    grid = grid_of(size, boundary)
+    formula = gaussian(size, dimensions, gamma, boundary)
     alpha = coefficients(dimensions, x.shape[dim], size, x.dtype)
-    result = RUNNER.forward(x, alpha, grid, gamma, dim)
+    result = RUNNER.forward(formula, x, alpha, dim)
     upstream = torch.randn(result.shape, dtype=torch.float64).to(x.dtype)
-    by_x, by_alpha = RUNNER.backward(upstream, x, alpha, grid, gamma, dim, BOTH)
+    by_x, by_alpha = RUNNER.backward(formula, upstream, x, alpha, dim, BOTH)
     assert by_x is not None
     assert by_alpha is not None
 
@@ -61,8 +50,8 @@ def check_against_reference(
     expected = expect(
         x.double().movedim(dim, -1).numpy(),
         alpha.double().numpy(),
-        grid.elements(),
-        reference.Gaussian(gamma),
+        oracle.equispaced(size, boundary),
+        oracle.Gaussian(gamma),
         upstream.double().movedim(dim, -1).numpy(),
         torch.promote_types(x.dtype, torch.float32),
     )
@@ -87,48 +76,49 @@ def check_dictionary_sizes() -> None:
     for dimensions, size, dtype in itertools.product([1, 2], [2, 7, 20, 65], DTYPES):
         if size == 7 or torch.finfo(dtype).bits >= 32:
             gamma = 0.4 * ((size - 1) / 6.0) ** 2
-            check_against_reference(normal(5, 6, dtype=dtype), size, dimensions, gamma=gamma)
-            check_against_reference(normal(2, 2, 3, dtype=dtype), size, dimensions, gamma=gamma)
-    check_against_reference(normal(3, 2), 500, 1, gamma=400.0)
-    check_against_reference(normal(2, 2), 130, 2, gamma=40.0)
+            check_against_oracle(normal(5, 6, dtype=dtype), size, dimensions, gamma=gamma)
+            check_against_oracle(normal(2, 2, 3, dtype=dtype), size, dimensions, gamma=gamma)
+    check_against_oracle(normal(3, 2), 500, 1, gamma=400.0)
+    check_against_oracle(normal(2, 2), 130, 2, gamma=40.0)
 
 
 def check_shapes_and_layouts() -> None:
     for dimensions in (1, 2):
         shapes = [(1, 2), (3, 34), (70, 66), (1, 2, 1), (2, 6, 13), (3, 2, 5, 7), (2, 4, 1, 1), (1, 2, 300)]
         for shape in shapes:
-            check_against_reference(normal(*shape), 7, dimensions)
+            check_against_oracle(normal(*shape), 7, dimensions)
         for shape in [(6,), (5, 3, 6), (2, 3, 2, 4)]:
-            check_against_reference(normal(*shape), 7, dimensions, dim=-1)
+            check_against_oracle(normal(*shape), 7, dimensions, dim=-1)
         for layout in ("channels_last", "transposed", "strided", "offset"):
-            check_against_reference(laid_out(normal(3, 4, 5, 2), layout), 7, dimensions)
-            check_against_reference(laid_out(normal(3, 5, 4), layout), 7, dimensions, dim=-1)
-        check_against_reference(normal(1, 4, 3).expand(5, 4, 3), 7, dimensions)
+            check_against_oracle(laid_out(normal(3, 4, 5, 2), layout), 7, dimensions)
+            check_against_oracle(laid_out(normal(3, 5, 4), layout), 7, dimensions, dim=-1)
+        check_against_oracle(normal(1, 4, 3).expand(5, 4, 3), 7, dimensions)
         for shape in [(0, 4), (0, 4, 3), (2, 4, 0)]:
-            check_against_reference(normal(*shape), 7, dimensions)
-    check_against_reference(normal(3, 1), 7, 1)
-    check_against_reference(normal(4, 35), 7, 1)
+            check_against_oracle(normal(*shape), 7, dimensions)
+    check_against_oracle(normal(3, 1), 7, 1)
+    check_against_oracle(normal(4, 35), 7, 1)
 
 
 def check_unusual_values() -> None:
     """Far outside all is zero, whatever the grid's place and scale; NaN stays where it is."""
     far = torch.tensor([[-1e30, -1e4, -50.0, -6.0], [6.0, 50.0, 1e4, 1e30]])
     for dimensions, dtype in itertools.product([1, 2], [torch.float32, torch.float64]):
-        check_against_reference(far.to(dtype), 20, dimensions)
+        check_against_oracle(far.to(dtype), 20, dimensions)
         for boundary, gamma in [(1e-6, 1e13), (1e6, 1e-10), (3.0, 1e9), (3.0, 1e-9)]:
-            check_against_reference(
+            check_against_oracle(
                 boundary * normal(6, 4, dtype=dtype), 7, dimensions, gamma=gamma, boundary=boundary
             )
-    offset = Grid(5, 1000.0, 0.25)
+    offset = Dictionary.of([1000.0 + 0.25 * k for k in range(5)])
     for dimensions, dtype in itertools.product([1, 2], DTYPES):
         x = torch.randn(5, 4).to(dtype)
         x[1] = torch.inf
         x[3] = -torch.inf
         x[4, :2] = torch.nan
-        for grid in (grid_of(7), offset):
-            alpha = coefficients(dimensions, 4, grid.size, dtype)
-            result = RUNNER.forward(x, alpha, grid, 2.0, 1)
-            by_x, by_alpha = RUNNER.backward(torch.ones_like(result), x, alpha, grid, 2.0, 1, BOTH)
+        for dictionary in (Dictionary.equispaced(7, 3.0), offset):
+            formula = formula_of(Expansion(Gaussian(2.0), dictionary, dimensions))
+            alpha = coefficients(dimensions, 4, dictionary.size, dtype)
+            result = RUNNER.forward(formula, x, alpha, 1)
+            by_x, by_alpha = RUNNER.backward(formula, torch.ones_like(result), x, alpha, 1, BOTH)
             assert by_x is not None
             assert by_alpha is not None
             for found in (result, by_x):
@@ -142,9 +132,10 @@ def check_unusual_values() -> None:
 
 def check_wanted() -> None:
     for dimensions, shape in itertools.product([1, 2], [(90, 4), (2, 4, 45)]):
-        x, alpha, grid = normal(*shape), coefficients(dimensions, 4, 7, torch.float32), grid_of(7)
-        upstream = torch.randn_like(RUNNER.forward(x, alpha, grid, 1.3, 1))
-        arguments = (upstream, x, alpha, grid, 1.3, 1)
+        x, alpha = normal(*shape), coefficients(dimensions, 4, 7, torch.float32)
+        formula = gaussian(7, dimensions)
+        upstream = torch.randn_like(RUNNER.forward(formula, x, alpha, 1))
+        arguments = (formula, upstream, x, alpha, 1)
         by_x, by_alpha = RUNNER.backward(*arguments, BOTH)
         assert by_x is not None
         assert by_alpha is not None
@@ -176,21 +167,22 @@ def check_row_blocks() -> None:
             for x in (normal(41, 6), normal(3, 2, 17)):
                 alpha = coefficients(dimensions, x.shape[1], 3, x.dtype)
                 assert len(ops._workspace(alpha, ops._View.of(x, 1, alpha))) > 2
-                check_against_reference(x, 3, dimensions)
+                check_against_oracle(x, 3, dimensions)
     for dimensions in (1, 2):
         x, alpha = normal(300, 4), coefficients(dimensions, 4, 3, torch.float32)
         upstream = torch.ones(300, len(alpha))
-        found = [RUNNER.backward(upstream, x, alpha, grid_of(3), 1.3, 1, (False, True))[1] for _ in range(2)]
+        formula = gaussian(3, dimensions)
+        found = [RUNNER.backward(formula, upstream, x, alpha, 1, (False, True))[1] for _ in range(2)]
         assert found[0] is not None
         assert found[1] is not None
         assert torch.equal(found[0], found[1])
-        check_against_reference(x, 3, dimensions)
+        check_against_oracle(x, 3, dimensions)
 
 
 def check_wide_addresses() -> None:
     with setting("WIDE", 0):
         for dimensions, shape in itertools.product([1, 2], [(90, 4), (2, 4, 45)]):
-            check_against_reference(normal(*shape), 7, dimensions)
+            check_against_oracle(normal(*shape), 7, dimensions)
 
 
 class _Allocations(TorchDispatchMode):
@@ -217,9 +209,10 @@ def check_memory() -> None:
         assert workspace.numel() <= max(rows, alpha.numel())
     for dimensions, shape in itertools.product([1, 2], [(200, 6), (4, 6, 50), (3, 6)]):
         x, alpha = normal(*shape), coefficients(dimensions, 6, 7, torch.float32)
+        formula = gaussian(7, dimensions)
         with _Allocations() as seen:
-            result = RUNNER.forward(x, alpha, grid_of(7), 1.3, 1)
-            RUNNER.backward(torch.ones_like(result), x, alpha, grid_of(7), 1.3, 1, BOTH)
+            result = RUNNER.forward(formula, x, alpha, 1)
+            RUNNER.backward(formula, torch.ones_like(result), x, alpha, 1, BOTH)
         assert result.nbytes <= seen.largest <= max(x.nbytes, alpha.nbytes)
 
 
@@ -232,7 +225,7 @@ def check_modules() -> None:
         for name in ("triton", "composite"):
             with kafnets.use_backend(name):
                 result = module(x)
-                assert name == "composite" or "_Fused" in type(result.grad_fn).__name__
+                assert name == "composite" or "_Recorded" in type(result.grad_fn).__name__
                 found[name] = (result, *torch.autograd.grad(result.sin().sum(), [x, *module.parameters()]))
         for one, other in zip(*found.values(), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
@@ -246,64 +239,6 @@ def check_modules() -> None:
             assert torch.autograd.gradgradcheck(apply, leaves, fast_mode=True)
             with torch.no_grad():
                 torch.testing.assert_close(module(x), found["triton"][0])
-
-
-class _Compiled:
-    """Stands in for a kernel: what would be launched is compiled for an NVIDIA GPU instead."""
-
-    count = 0
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-
-    def __getitem__(self, programs: tuple[int]) -> Callable[..., None]:
-        return self.compile
-
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        names = self.kernel.arg_names
-        arguments = dict(zip(names, args, strict=False)) | kwargs
-        options = {name: arguments.pop(name) for name in list(arguments) if name not in names}
-        types = {torch.float32: "*fp32", torch.float64: "*fp64", torch.bfloat16: "*bf16", int: "i32"}
-        types |= {torch.float16: "*fp16"}
-        constants = [parameter.name for parameter in self.kernel.params if parameter.is_constexpr]
-        signature = {}
-        for name, value in arguments.items():
-            kind = value.dtype if isinstance(value, Tensor) else type(value)
-            # A size of 1 counts as a constant for Triton, and so does None.
-            fixed = name in constants or value is None or (kind is int and value == 1)
-            signature[name] = "constexpr" if fixed else types[kind]
-        fixed_values = {name: arguments[name] for name, kind in signature.items() if kind == "constexpr"}
-        source = ASTSource(self.kernel, signature, fixed_values)
-        compiled = triton.compile(source, target=GPUTarget("cuda", 80, 32), options=options)
-        assert "atom." not in compiled.asm["ptx"]
-        assert compiled.asm["cubin"]
-        _Compiled.count += 1
-
-
-def check_compilation() -> None:
-    """The real compiler takes the kernels: it is stricter than the interpreter, and needs no GPU."""
-    for name in KERNELS:
-        setattr(triton_kernels, name, _Compiled(getattr(triton_kernels, name)))
-    cases = [
-        (torch.float32, (50, 40), BOTH),
-        (torch.float32, (3, 4, 50), BOTH),
-        (torch.float32, (1, 2), BOTH),
-        (torch.float32, (50, 40), (True, False)),
-        (torch.float32, (50, 40), (False, True)),
-        (torch.float64, (50, 40), BOTH),
-        (torch.bfloat16, (50, 40), BOTH),
-        (torch.float16, (50, 40), BOTH),
-    ]
-    for dimensions, (dtype, shape, wanted) in itertools.product([1, 2], cases):
-        x, alpha = normal(*shape, dtype=dtype), coefficients(dimensions, shape[1], 7, dtype)
-        upstream = RUNNER.forward(x, alpha, grid_of(7), 1.3, 1)
-        RUNNER.backward(upstream, x, alpha, grid_of(7), 1.3, 1, wanted)
-    assert _Compiled.count == 8 * 2 + 8 * 3 - 2
-    with setting("WIDE", 0):
-        for dimensions in (1, 2):
-            x, alpha = normal(50, 40), coefficients(dimensions, 40, 7, torch.float32)
-            upstream = RUNNER.forward(x, alpha, grid_of(7), 1.3, 1)
-            RUNNER.backward(upstream, x, alpha, grid_of(7), 1.3, 1, BOTH)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import kafnets
-from kafnets.reference import activations as ref
 from kafnets.registry import accepted, facts_of, find
+from tests import oracle
+from tests.oracle import activations as ref
 
 Array = NDArray[np.float64]
 
@@ -52,8 +53,8 @@ def takes_dim(name: str) -> bool:
 
 
 def expected(name: str, module: nn.Module, s: Tensor) -> Array:
-    """By the reference, channels last."""
-    return REFERENCES[name](module, s.detach().double().numpy())
+    """By the oracle, channels last."""
+    return ORACLE[name](module, s.detach().double().numpy())
 
 
 def _array(parameter: object) -> Array:
@@ -62,13 +63,13 @@ def _array(parameter: object) -> Array:
 
 
 def _kaf(module: Any, s: Array) -> Array:
-    kernel = module.kernel.reference(module.gamma)
-    return kafnets.reference.kaf(s, _array(module.alpha), module._exact_dictionary, kernel)
+    grid = oracle.equispaced(module.dictionary_size, 3.0)
+    return oracle.kaf(s, _array(module.alpha), grid, oracle.twin(module.kernel))
 
 
 def _kaf2d(module: Any, s: Array) -> Array:
-    kernel = module.kernel.reference(module.gamma)
-    return kafnets.reference.kaf2d(s, _array(module.alpha), module._exact_dictionary, kernel)
+    grid = oracle.equispaced(module.dictionary_size, 3.0)
+    return oracle.kaf2d(s, _array(module.alpha), grid, oracle.twin(module.kernel))
 
 
 def _groups(module: Any, h: Array) -> Array:
@@ -81,7 +82,7 @@ def _noisy(hard: Callable[[Array], Array], linear: Callable[[Array], Array]) -> 
     return lambda m, s: ref.noisy(s, hard(s), linear(s), mean, m.alpha, m.scale, _array(m.p))
 
 
-REFERENCES: dict[str, Callable[[Any, Array], Array]] = {
+ORACLE: dict[str, Callable[[Any, Array], Array]] = {
     "kaf": _kaf,
     "kaf2d": _kaf2d,
     "sigmoid": lambda m, s: ref.sigmoid(s),

@@ -16,7 +16,7 @@ from kafnets.registry import facts_of, find
 from tests.zoo.cases import (
     FEATURES,
     NAMES,
-    REFERENCES,
+    ORACLE,
     STOCHASTIC,
     activations,
     build,
@@ -28,12 +28,12 @@ from tests.zoo.cases import (
 every = pytest.mark.parametrize("name", NAMES)
 
 
-def test_the_reference_knows_every_name() -> None:
-    assert sorted(REFERENCES) == sorted(NAMES)
+def test_the_oracle_knows_every_name() -> None:
+    assert sorted(ORACLE) == sorted(NAMES)
 
 
 @every
-def test_values_are_those_of_the_reference(name: str) -> None:
+def test_values_are_those_of_the_oracle(name: str) -> None:
     module, s = build(name), activations(name, 200)
     wanted = expected(name, module, s)
     scale = np.abs(wanted).max()

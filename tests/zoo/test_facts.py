@@ -33,7 +33,7 @@ def test_parameters_a_neuron(name: str) -> None:
 
 @every
 def test_smoothness_by_differences(name: str) -> None:
-    """Slopes between neighbouring places come together as the places do, unless there is a corner."""
+    """Slopes between neighboring places come together as the places do, unless there is a corner."""
     module = build(name)
 
     def largest_change_of_slope(step: float) -> float:

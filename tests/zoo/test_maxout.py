@@ -88,11 +88,11 @@ def test_images_without_a_batch() -> None:
 
 
 def test_arguments_are_checked() -> None:
-    with pytest.raises(ValueError, match="pieces must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="pieces must be an integer ≥ 1, got 0"):
         Maxout(3, 4, pieces=0)
-    with pytest.raises(ValueError, match="in_features must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="in_features must be an integer ≥ 1, got 0"):
         Maxout(0, 4)
-    with pytest.raises(ValueError, match=r"p must be a whole number from 1, got 1\.5"):
+    with pytest.raises(ValueError, match=r"p must be an integer ≥ 1, got 1\.5"):
         LpMaxout(3, 4, p=1.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="maxout: missing a required argument: 'in_features'"):
         kafnets.create("maxout", 5)

@@ -12,8 +12,8 @@ is one module of formulas for KAFs and one for 2D-KAFs, with the same functions:
 
 Activations come as ``(..., N)``, channels last, with coefficients ``(N, D)``; for a 2D-KAF as ``(..., 2 P)``
 with coefficients ``(P, D, D)``, and ``(..., P)`` comes out. Both in the precision that is to be computed in.
-A learned bandwidth, ``()`` or one per function, is the kernel's: see :meth:`Expansion.with_gamma`. Nothing here
-is larger than the activations, whatever D is, unless the library keeps terms.
+A learned bandwidth, ``()`` or one per function, is the kernel's: see :meth:`Expansion.with_gamma`. Nothing
+here is larger than the activations, whatever D is, unless the library keeps terms.
 """
 
 from types import ModuleType

@@ -23,12 +23,12 @@ from kafnets.expansion import Expansion
 Array = Any
 
 LONGEST = {1: 16, 2: 4}
-"""By dimensions: elements on either side of a segment's center, at most: compilers take long over long ones."""
+"""By dimensions: elements on either side of a segment's center, at most: compilers take long over more."""
 
 EXTENT = {True: 13.2, False: 2.3}
-r"""By whether numbers are double: elements reach so many times 1 / sqrt(a) from their center, at most, so that
-no factor leaves the range of numbers. In single precision segments are shorter than that: the relative error
-of a term m places from the center is about :math:`4 a m^2` roundings."""
+r"""By whether numbers are double: elements reach so many times 1 / sqrt(a) from their center, at most, so
+that no factor leaves the range of numbers. In single precision segments are shorter than that: the relative
+error of a term m places from the center is about :math:`4 a m^2` roundings."""
 
 REACH = {True: 26.4, False: 9.3}
 """By whether numbers are double: from so many times 1 / sqrt(a) on, exponentials count as 0."""
@@ -45,7 +45,7 @@ class Segments:
     a: float
     """gamma times the squared spacing."""
     reach: float
-    """In spacings: further from a center the sum is 0 to all digits, and r would leave the range of numbers."""
+    """In spacings: further from a center the sum is 0 to all digits, and r would leave all range."""
     centers: tuple[float, ...]
     weights: tuple[float, ...]
     """What each element's term has beyond powers of r."""

@@ -1,7 +1,7 @@
-r"""KAFs: :math:`g_n(s) = \sum_i \alpha_{n,i} \, \kappa(s, d_i)` and its derivatives; see :mod:`kafnets.arrays`.
+r"""KAFs: :math:`g_n(s) = \sum_i \alpha_{n,i} \, \kappa(s, d_i)` and its derivatives.
 
 Gaussians of a fixed bandwidth on a grid take the factored form of :mod:`kafnets.arrays.factors`, all others
-one element after the other.
+one element after the other. See :mod:`kafnets.arrays` for what each function gives.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 r"""How a sum of kernels goes on outside its dictionary, over any array library.
 
-With c the activation moved to the nearest edge if it is outside, constant tails are :math:`g(c)` and linear ones
-:math:`g(c) + g'(c) (s - c)`. Outside, c is one of two edges, so that the slopes there are found once per function.
+With c the activation, or the nearest edge if it is outside, constant tails are :math:`g(c)` and linear ones
+:math:`g(c) + g'(c) (s - c)`. Outside, c is one of two edges: the slopes there are found once per function.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def by_coefficients(xp: Library, expansion: Expansion, upstream: Array, s: Array
 
 
 def _slopes(xp: Library, expansion: Expansion, like: Array, by_gamma: bool) -> tuple[Array, Array]:
-    """The kernel's slopes at both edges, by element, or their derivatives by gamma: ``(D,)`` or ``(N, D)``."""
+    """The kernel's slopes at both edges by element, ``(D,)`` or ``(N, D)``, or their derivatives by gamma."""
     kernel: Any = expansion.kernel
     if isinstance(kernel, Gaussian) and len(getattr(kernel.gamma, "shape", ())) == 1:
         kernel = kernel.with_gamma(xp.reshape(kernel.gamma, (-1, 1)))

@@ -28,7 +28,7 @@ class EdgewiseKAF(DictionaryModule):
 
         nn.Sequential(EdgewiseKAF(48, 32, boundary=1.0), nn.LayerNorm(32), EdgewiseKAF(32, 11))
 
-    What goes in must meet the dictionary: normalise it, as ``kafnets.edgewise_mlp`` does. Beyond the
+    What goes in must meet the dictionary: normalize it, as ``kafnets.edgewise_mlp`` does. Beyond the
     dictionary a Gaussian expansion is 0 and the linear part is what is left.
 
     Shape: input ``(..., in_features)``, output ``(..., out_features)``. For its gradients a call keeps some
@@ -81,7 +81,7 @@ class EdgewiseKAF(DictionaryModule):
         expansion = Expansion.of(
             dictionary_size=dictionary_size,
             boundary=boundary,
-            dictionary=dictionary,  # type: ignore[arg-type]
+            dictionary=dictionary,
             kernel=EDGEWISE_KERNEL if kernel is None else kernel,
             tails=tails,
         )

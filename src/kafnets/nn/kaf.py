@@ -50,7 +50,7 @@ class KernelActivation(DictionaryModule, Activation):
             self.inputs,
             dictionary_size=dictionary_size,
             boundary=boundary,
-            dictionary=dictionary,  # type: ignore[arg-type]
+            dictionary=dictionary,
             kernel=kernel,
             tails=tails,
             base=base,
@@ -136,7 +136,7 @@ class KAF(KernelActivation):
     Shape: input ``(B, N)``, ``(B, N, L)``, ``(B, N, H, W)``, ... with ``dim=1``; ``(..., N)`` with
     ``dim=-1``. The output has the input's shape, dtype and memory layout; half precision is
     computed in float32. The defaults are the paper's; those of the authors' published code are
-    ``KAF(n, boundary=4.0, kernel=Gaussian(divisor=8.0), init=Normal(0.8))``, and 1e-4 for ``eps`` of ``Ridge``.
+    ``KAF(n, boundary=4.0, kernel=Gaussian(divisor=8.0), init=Normal(0.8))``, with 1e-4 for ``Ridge``'s eps.
 
     Args:
         num_features: N, the number of channels along ``dim``. ``KAF()`` is one function for all channels,

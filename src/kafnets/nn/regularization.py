@@ -3,7 +3,7 @@
 A module tells what its own parameters are by class attributes, all tuples of names:
 ``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons),
 ``l2_parameters`` (which may decay, but are not to be driven to 0 one by one) and ``undecayed_parameters``.
-Everything else follows the usual rule: matrices and filters decay; biases, normalisation weights and slopes,
+Everything else follows the usual rule: matrices and filters decay; biases, normalization weights and slopes,
 which have one axis or none, do not.
 """
 
@@ -22,7 +22,7 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
         p: 1 for :math:`\sum |\alpha|`, which drives single coefficients to 0; 2 for
             :math:`\sum \alpha^2`, which also counts parameters that may decay by :math:`\ell_2` only, those
             of APL and PELU.
-        group: one group a neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of
+        group: one group per neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of
             a neuron to 0 together and so switches it off. Leave ``p`` at 2.
 
     Returns:
@@ -66,7 +66,7 @@ def param_groups(
 ) -> list[dict[str, Any]]:
     """Split a model's trainable parameters so that each gets the weight decay it should.
 
-    Hand the result to any optimiser: ``torch.optim.Adam(param_groups(model, weight_decay=1e-4))``.
+    Hand the result to any optimizer: ``torch.optim.Adam(param_groups(model, weight_decay=1e-4))``.
     Each parameter is in exactly one group, in the order of ``model.parameters()``; empty groups are
     left out.
 
@@ -77,7 +77,7 @@ def param_groups(
 
     Returns:
         Groups named "weights", "mixing" and "undecayed". The last, with decay 0, holds biases,
-        normalisation weights, a PReLU's slope, bandwidths, and all else with fewer than two axes.
+        normalization weights, a PReLU's slope, bandwidths, and all else with fewer than two axes.
     """
     decays = {
         "weights": weight_decay,

@@ -27,11 +27,11 @@ def apply(formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
         return operator.apply(s, table, formula.kernel, formula.settings, dim)
     if torch.is_grad_enabled() and (s.requires_grad or table.requires_grad):
         return _record(formula, runner, s, table, dim)
-    return runner.forward(formula, s, table, dim)  # type: ignore[no-any-return, union-attr]
+    return runner.forward(formula, s, table, dim)
 
 
 def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
-    """The runner; the module :mod:`kafnets.ops.operator` to go through a torch operator; None for the plain form."""
+    """The runner; the module :mod:`kafnets.ops.operator` for a torch operator; None for the plain form."""
     asked = backends.asked
     if asked == "composite":
         return None
@@ -99,8 +99,8 @@ class _Recorded(torch.autograd.Function):
         s, table = ctx.saved_tensors
         formula, runner, dim = ctx.rest
         wanted = ctx.needs_input_grad[2:4]
-        # A derivative that will itself be differentiated, or that stands for many gradients at once and so has
-        # no memory of its own, is left to autograd.
+        # A derivative that will itself be differentiated, or that stands for many gradients at once and so
+        # has no memory of its own, is left to autograd.
         again = torch.is_grad_enabled()
         if again or torch._C._functorch.is_legacy_batchedtensor(upstream[0]):
             found = differentiate(formula, upstream[0], s, table, dim, wanted, again)
@@ -109,6 +109,6 @@ class _Recorded(torch.autograd.Function):
         return None, None, *found, None
 
 
-# What Function.apply comes to where torch.func is not at work, which was made sure of. The detour through Python
-# shows at small batches.
+# What Function.apply comes to where torch.func is not at work, which was made sure of. The detour through
+# Python shows at small batches.
 _record: Callable[..., Tensor] = super(torch.autograd.Function, _Recorded).apply

@@ -1,8 +1,8 @@
 """What a formula is: a function of an activation and of its channel's coefficients.
 
-KAFs, hinges, powers, Hermite functions and cubics are formulas alike. Each has a file of its own, with its plain
-form, its derivative in little memory, and the name and settings of its native kernel; how it runs is decided
-in :mod:`kafnets.ops.dispatch`, for all of them.
+KAFs, hinges, powers, Hermite functions and cubics are formulas alike. Each has a file of its own, with its
+plain form, its derivative in little memory, and the name and settings of its native kernel; how it runs is
+decided in :mod:`kafnets.ops.dispatch`, for all of them.
 """
 
 from collections.abc import Callable, Sequence

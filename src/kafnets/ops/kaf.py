@@ -1,8 +1,8 @@
 r"""KAFs: :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)` for each channel n.
 
 Only activations and coefficients are kept for the backward pass. The native and Triton kernels take Gaussians
-on a grid; everything else, and any device without them, takes the formulas of :mod:`kafnets.arrays`, a block of
-rows at a time so that what a block needs stays in the processor's cache.
+on a grid; everything else, and any device without them, takes the formulas of :mod:`kafnets.arrays`, a block
+of rows at a time so that what a block needs stays in the processor's cache.
 """
 
 import functools
@@ -24,8 +24,8 @@ from kafnets.ops.library import TORCH
 BLOCK_ON_CPU = 2**16
 BLOCK_ELSEWHERE = 2**22
 
-# Beyond these, in units of gamma times the squared spacing, the constants of the fused kernels leave the range
-# of float32.
+# Beyond these, in units of gamma times the squared spacing, the constants of the fused kernels leave the
+# range of float32.
 SMALLEST_A, LARGEST_A = 1e-12, 1e12
 
 
@@ -69,7 +69,7 @@ class ExpansionFormula(Formula):
             self.has_triton = is_plain
 
     def table(self, alpha: Tensor, weight: Tensor | None, gamma: Tensor | None) -> Tensor:
-        """Coefficients, the weights ``(N,)`` of a base, and a learned bandwidth ``()`` or ``(N,)``, as one."""
+        """Coefficients, weights ``(N,)`` of a base, and a learned bandwidth ``()`` or ``(N,)``, as one."""
         more = [each for each in (weight, gamma) if each is not None]
         if not more:
             return alpha
@@ -234,7 +234,7 @@ def _with_nan(result: Tensor, inputs: Tensor) -> Tensor:
 
 
 def _blocks(rows: Tensor, inputs: int = 1) -> tuple[Tensor, ...]:
-    """``(..., N)`` as ``(R, N)``, cut so that each block stays small; of outputs where ``inputs`` are paired."""
+    """``(..., N)`` as ``(R, N)``, cut into small blocks; of outputs where ``inputs`` are paired."""
     flat = rows.reshape(-1, rows.shape[-1])
     size = BLOCK_ON_CPU if rows.device.type == "cpu" else BLOCK_ELSEWHERE
     return flat.split(max(1, size // max(1, rows.shape[-1] * inputs)))
@@ -249,7 +249,10 @@ def _summing(table: Tensor) -> torch.device:
 def from_settings(
     cls: type[ExpansionFormula], dimensions: int, size: int, settings: Settings, learned: bool
 ) -> ExpansionFormula:
-    """The formula of a Gaussian on a grid, from what its native kernel is told."""
+    """The formula of a Gaussian on a grid, from what its native kernel is told.
+
+    ``size`` must be a number, which a compiler's symbol for one is not: it cannot be looked up.
+    """
     first, spacing, gamma, tails, code = settings
     base = _base_of_code(code)
     elements = size - 1 if learned or (base is not None and base.learned) else size
@@ -258,5 +261,7 @@ def from_settings(
     return cls(Expansion(kernel, dictionary, dimensions, TAILS[int(tails)], base))
 
 
-FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, shape[1], settings, False)
-FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(KAFFormula, 1, shape[1], settings, True)
+FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, int(shape[1]), settings, False)
+FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(
+    KAFFormula, 1, int(shape[1]), settings, True
+)

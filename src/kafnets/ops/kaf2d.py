@@ -25,7 +25,7 @@ class KAF2DFormula(ExpansionFormula):
         return (alpha * kernel.value2d(TORCH, first, second, elements[:, None], elements)).sum((-1, -2))
 
 
-FORMULAS["kaf2d"] = lambda settings, shape: from_settings(KAF2DFormula, 2, shape[1], settings, False)
+FORMULAS["kaf2d"] = lambda settings, shape: from_settings(KAF2DFormula, 2, int(shape[1]), settings, False)
 
 
 @functools.lru_cache(maxsize=256)

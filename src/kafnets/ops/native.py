@@ -7,7 +7,7 @@ contiguous memory, seen as (batch, neurons, positions).
 import importlib
 import math
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,14 +56,15 @@ class Kernels:
 
     def __init__(self, module: ModuleType) -> None:
         dtypes = {torch.float32: "float32", torch.float64: "float64"}
-        self._forward, self._backward = (
-            {
+
+        def functions(direction: str) -> dict[tuple[str | None, torch.dtype], Any]:
+            return {
                 (kind, dtype): getattr(module, f"{kind}_{direction}_{name}")
                 for kind in self.KINDS
                 for dtype, name in dtypes.items()
             }
-            for direction in ("forward", "backward")
-        )
+
+        self._forward, self._backward = functions("forward"), functions("backward")
         self._is_zero = {dtype: getattr(module, f"is_zero_{name}") for dtype, name in dtypes.items()}
 
     # Both are called once per layer and step: every look-up here shows at small batches.
@@ -156,7 +157,7 @@ def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _resolved(tensor: Tensor) -> Tensor:
-    """With the values in memory that the tensor stands for: views can be negated, and zeros have no memory."""
+    """With the values it stands for in memory: views can be negated, and zeros have no memory."""
     if tensor.is_neg():
         tensor = tensor.resolve_neg()
     return tensor.clone() if tensor._is_zerotensor() else tensor

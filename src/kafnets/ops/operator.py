@@ -1,7 +1,8 @@
 """The fused formulas as torch operators: what torch.compile and dispatch modes see.
 
-One pair of operators for all formulas, which come by the name of their native kernel and its settings. In eager
-code :mod:`kafnets.ops.dispatch` calls the kernels without this detour, which costs as much as a small batch.
+One pair of operators for all formulas, which come by the name of their native kernel and its settings. In
+eager code :mod:`kafnets.ops.dispatch` calls the kernels without this detour, which costs as much as a small
+batch.
 """
 
 from collections.abc import Sequence

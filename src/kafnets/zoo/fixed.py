@@ -1,7 +1,7 @@
 """Activations with nothing to learn: torch's own, under the paper's names.
 
-All take the number of features and the channel axis as the others do, and need neither. Those of torch that can
-overwrite their input do so with ``inplace=True``.
+All take the number of features and the channel axis as the others do, and need neither. Those of torch that
+can overwrite their input do so with ``inplace=True``.
 """
 
 from typing import ClassVar
@@ -115,7 +115,7 @@ class ELU(nn.ELU):
 
 @register("selu")
 class SELU(nn.SELU):
-    r"""The scaled ELU of self-normalising networks, :math:`\lambda \, \mathrm{ELU}_\alpha(s)`.
+    r"""The scaled ELU of self-normalizing networks, :math:`\lambda \, \mathrm{ELU}_\alpha(s)`.
 
     With :math:`\lambda \approx 1.0507` and :math:`\alpha \approx 1.6733`, which the paper has the wrong way
     round: only so does the distribution with mean 0 and variance 1 map to itself. Use it with alpha dropout,

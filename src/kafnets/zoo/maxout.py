@@ -34,7 +34,7 @@ def _facts(source: str, formula: str, parameters: str, *, smooth: bool) -> Facts
 
 
 class _Pieces(nn.Module):
-    """K linear maps a neuron, and what becomes of them."""
+    """K linear maps per neuron, and what becomes of them."""
 
     def __init__(self, in_features: int, num_features: int, pieces: int, linear: Linear) -> None:
         super().__init__()
@@ -155,11 +155,11 @@ class LpMaxout(_Pieces):
 
 @register("lp_unit")
 class LpUnit(_Pieces):
-    r"""A norm that is learned, with its centres: :math:`(\frac{1}{K} \sum_i |s_i - c_i|^p)^{1/p}`.
+    r"""A norm that is learned, with its centers: :math:`(\frac{1}{K} \sum_i |s_i - c_i|^p)^{1/p}`.
 
     :math:`s_i = \mathbf{w}_i^T \mathbf{h} + b_i`. The norm is one because :math:`p = 1 + \log(1 + e^\rho)`
-    and what is learned is :math:`\rho`, one a neuron. As p grows the output tends to the largest :math:`|s_i
-    - c_i|`. Starts with centres 0 and p = 2. Neither decays.
+    and what is learned is :math:`\rho`, one per neuron. As p grows the output tends to the largest
+    :math:`|s_i - c_i|`. Starts with centers 0 and p = 2. Neither decays.
 
     Args:
         in_features: the number of inputs.

@@ -1,6 +1,7 @@
 """Activations with a fixed, small number of parameters per neuron."""
 
-from typing import ClassVar, Literal
+from functools import partial
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -11,26 +12,7 @@ from kafnets.ops import hinge_sum
 from kafnets.ops.dispatch import needs_plain_formula
 from kafnets.registry import Facts, register
 
-
-def _facts(
-    source: str,
-    formula: str,
-    parameters: str,
-    *,
-    smooth: bool,
-    local: Literal["partially", "no"],
-    regularization: Literal["yes", "l2", "no"] = "no",
-) -> Facts:
-    return Facts(
-        family="parametric",
-        source=source,
-        formula=formula,
-        parameters=parameters,
-        smooth=smooth,
-        local=local,
-        regularization=regularization,
-        plottable=True,
-    )
+_facts = partial(Facts, "parametric", regularization="no", plottable=True)
 
 
 @register("generalized_tanh")

@@ -65,7 +65,7 @@ class _Sum(ByChannel):
 class PAF(_Sum):
     r"""A polynomial, :math:`g(s) = \sum_{i=0}^P a_i s^i`.
 
-    Functions as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
+    Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
     an approximated sigmoid. Beware of large activations, which it takes to the power of P.
 
     Args:
@@ -133,7 +133,7 @@ class Hermite(_Sum):
     .. math:: \psi_k(s) = (2^k k! \sqrt\pi)^{-1/2} \, H_k(s) \, e^{-s^2 / 2}
 
     They are orthonormal and vanish far from 0, so that the output stays bounded; like a KAF, it is linear in
-    its coefficients. Functions as the least-squares fit of a known function on :math:`\pm` ``boundary``.
+    its coefficients. Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
@@ -153,7 +153,7 @@ class Hermite(_Sum):
     facts: ClassVar[Facts] = Facts(
         family="polynomials",
         source="Siniscalchi et al., 2013",
-        formula="Σ_k a_k H_k(s) exp(-s²/2), normalised",
+        formula="Σ_k a_k H_k(s) exp(-s²/2), normalized",
         parameters="degree + 1",
         smooth=True,
         local="no",

@@ -50,18 +50,18 @@ class CReLU(Activation):
 
 @register("order_statistic")
 class OrderStatistic(Activation):
-    """Each group of neighbours in order, the largest first: a maxout that keeps the others.
+    """Each group of neighbors in order, the largest first: a maxout that keeps the others.
 
     Args:
         num_features: N, the number of channels along ``dim``, a multiple of ``group_size``.
-        group_size: how many neighbours are sorted.
+        group_size: how many neighbors are sorted.
         dim: the channel axis.
     """
 
     facts: ClassVar[Facts] = Facts(
         family="vector_valued",
         source="Rennie et al., 2014",
-        formula="neighbours, sorted",
+        formula="neighbors, sorted",
         smooth=False,
         plottable=True,
         arity=2,
@@ -205,7 +205,7 @@ class NetworkInNetwork(Activation):
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Reset the parameters: He's uniform distribution, which keeps the size of what passes through ReLUs."""
+        """Reset the parameters: He's uniform distribution, which keeps the size of what ReLUs let through."""
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)
             nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)

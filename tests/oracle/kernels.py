@@ -7,7 +7,7 @@ At an infinite activation a kernel gives its limit. The periodic kernel has none
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,7 @@ class Kernel2D(Protocol):
 class Gaussian:
     r""":math:`\kappa(s, d) = \exp(-\gamma (s - d)^2)`; in two dimensions :math:`\exp(-\gamma \|s - d\|^2)`.
 
-    ``gamma`` is a positive number, or an array that broadcasts (one a neuron).
+    ``gamma`` is a positive number, or an array that broadcasts (one per neuron).
     """
 
     gamma: float | Array
@@ -110,7 +110,7 @@ class ReLUKernel:
     r""":math:`\kappa(s, d) = \max(0, s - d)`; its derivative at :math:`s = d` is 0, as torch has it.
 
     Not positive semi-definite, so not a kernel in the paper's sense: see
-    :func:`kafnets.reference.least_squares_ridge` for what that means for initialisation.
+    :func:`tests.oracle.least_squares_ridge` for what that means for initialization.
     """
 
     def value(self, s: ArrayLike, d: ArrayLike) -> Array:
@@ -126,7 +126,8 @@ class Softplus:
     r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`. Not positive semi-definite either."""
 
     def value(self, s: ArrayLike, d: ArrayLike) -> Array:
-        return np.logaddexp(0.0, _as_array(s) - _as_array(d))
+        with np.errstate(invalid="ignore"):
+            return np.logaddexp(0.0, _as_array(s) - _as_array(d))
 
     def derivative(self, s: ArrayLike, d: ArrayLike) -> Array:
         r"""The sigmoid of :math:`s - d`, by the exponential that cannot overflow."""
@@ -167,3 +168,23 @@ class Periodic:
             self.derivative(s1, d1) * self.value(s2, d2),
             self.value(s1, d1) * self.derivative(s2, d2),
         )
+
+
+def twin(kernel: Any, gamma: Any = None) -> Any:
+    """The oracle's kernel for one of the package's, found by the name of its class.
+
+    Args:
+        kernel: of the package, with its choices made: a Gaussian has a gamma, unless one is given.
+        gamma: a Gaussian's, a number or an array that broadcasts; None: the kernel's own.
+    """
+    name = type(kernel).__name__
+    if name == "Gaussian":
+        own = kernel.gamma if gamma is None else gamma
+        if own is None:
+            raise ValueError("gamma must be given for a Gaussian that has none")
+        return Gaussian(own if isinstance(own, float) else _as_array(own))
+    if name == "Polynomial":
+        return Polynomial(kernel.degree)
+    if name == "Periodic":
+        return Periodic(kernel.period, kernel.length_scale)
+    return {"ReLUKernel": ReLUKernel, "Softplus": Softplus}[name]()

@@ -1,8 +1,8 @@
 """The paper's rivals, formula by formula.
 
 ``s`` holds activations with the N channels last; parameters have the channels last too, behind an axis over
-hinges, powers or knots where there are several a channel. Functions of a group take ``z`` with the K members
-of each group last.
+hinges, powers or knots where there are several per channel. Functions of a group take ``z`` with the K
+members of each group last.
 """
 
 from collections.abc import Callable, Sequence
@@ -136,7 +136,7 @@ def spline(s: Array, knots: Array, boundary: float, basis: Basis) -> Array:
     """A cubic spline over equispaced knots from -boundary to boundary, a straight line beyond.
 
     Knots (T, N). The span of an activation in interval k consists of the knots k - 1 to k + 2: the paper's
-    "closest knot and its rightmost neighbours" would shift the curve by one knot. Next to the ends a knot of
+    "closest knot and its rightmost neighbors" would shift the curve by one knot. Next to the ends a knot of
     the span is missing; it continues the line through the last two, and so does the curve, with a continuous
     derivative.
     """
@@ -191,9 +191,9 @@ def lp_maxout(z: Array, p: float) -> Array:
     return scale[..., 0] * ((size / scale) ** p).sum(-1) ** (1 / p)
 
 
-def lp_unit(z: Array, centres: Array, p: Array) -> Array:
-    """(1 / K sum_i |z_i - c_i|^p)^(1 / p), centres (N, K), p (N,)."""
-    size = np.abs(z - centres)
+def lp_unit(z: Array, centers: Array, p: Array) -> Array:
+    """(1 / K sum_i |z_i - c_i|^p)^(1 / p), centers (N, K), p (N,)."""
+    size = np.abs(z - centers)
     largest = size.max(-1)
     scale = np.where(largest > 0, largest, 1.0)
     return scale * ((size / scale[..., None]) ** p[..., None]).mean(-1) ** (1 / p)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kafnets.reference.kernels import Kernel, Kernel2D
+from tests.oracle.kernels import Kernel, Kernel2D
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def kernel_ridge(matrix: ArrayLike, targets: ArrayLike, eps: float) -> Array:
 
 
 def least_squares_ridge(matrix: ArrayLike, targets: ArrayLike, eps: float) -> Array:
-    r"""The minimiser of :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2`, for any K.
+    r"""The minimizer of :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2`, for any K.
 
     :func:`kernel_ridge` supposes a positive semi-definite K. The matrix of the ReLU kernel is strictly
     triangular: adding :math:`\varepsilon` to its empty diagonal and inverting gives coefficients of the

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kafnets.reference.kernels import Gaussian, Kernel, Kernel2D
+from tests.oracle.kernels import Gaussian, Kernel, Kernel2D
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def kaf_gradients(
         \partial \alpha_i = \sum_{\text{batch}} u \, \kappa(s, d_i), \qquad
         \partial \gamma = \sum_{\text{batch}} u \sum_i \alpha_i \, \partial_\gamma \kappa(s, d_i)
 
-    The gamma gradient comes one a neuron, ``(N,)``; for a shared bandwidth add them up.
+    The gamma gradient comes one per neuron, ``(N,)``; for a shared bandwidth add them up.
     """
     s = np.asarray(s, dtype=np.float64)
     upstream = np.asarray(upstream, dtype=np.float64)
@@ -80,7 +80,7 @@ def edgewise_kaf_gradients(
 def kaf2d(s: ArrayLike, alpha: ArrayLike, dictionary: ArrayLike, kernel: Kernel2D) -> Array:
     r""":math:`g_p(s) = \sum_{i,j} \alpha_{p,i,j} \, \kappa((s_{2p}, s_{2p+1}), (d_i, d_j))`.
 
-    ``s`` is ``(..., 2 P)``, ``alpha`` is ``(P, D, D)``; neighbours are paired and the result is ``(..., P)``.
+    ``s`` is ``(..., 2 P)``, ``alpha`` is ``(P, D, D)``; neighbors are paired and the result is ``(..., P)``.
     """
     s1, s2, d1, d2 = _pairs(s, dictionary)
     return (np.asarray(alpha) * kernel.value2d(s1, s2, d1, d2)).sum((-1, -2))

@@ -1,4 +1,4 @@
-"""Formulas by tables: native kernels and recomputed plain formulas, against autograd through these."""
+"""Every formula: native kernels and hand-written derivatives, against autograd through the plain formula."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from kafnets.ops import Grid, cpu, hermite_sum, hinge_sum, piecewise_cubic, power_sum, use_backend
-from kafnets.ops.bandwidths import kaf_by_bandwidth
+from kafnets import Dictionary, Expansion, Gaussian
+from kafnets.functional import kaf
+from kafnets.ops import hermite_sum, hinge_sum, native, piecewise_cubic, power_sum, use_backend
+from tests.ops.cases import RUNNABLE
 
-RUNNABLE = [name for name in cpu.INSTRUCTION_SETS if cpu.load(name).module is not None]
+LEARNED = Expansion(Gaussian(1.0, "neuron"), Dictionary.of([-2.5 + 0.45 * k for k in range(12)]))
+SHARED = Expansion(Gaussian(1.0, "shared"), Dictionary.equispaced(3, 1.0))
 
 Op = Callable[[Tensor, Tensor, int], Tensor]
 OPS: dict[str, tuple[int, Op]] = {
@@ -27,11 +30,11 @@ OPS: dict[str, tuple[int, Op]] = {
     "one hermite": (1, lambda s, t, dim: hermite_sum(s, t, dim=dim)),
     "bandwidths": (
         13,
-        lambda s, t, dim: kaf_by_bandwidth(s, t[:, :-1], t[:, -1].exp(), Grid(12, -2.5, 0.45), dim=dim),
+        lambda s, t, dim: kaf(s, t[:, :-1], LEARNED, dim, gamma=t[:, -1].exp()),
     ),
     "one bandwidth": (
         3,
-        lambda s, t, dim: kaf_by_bandwidth(s, t, torch.tensor(0.7).to(t), Grid(3, -1.0, 1.0), dim=dim),
+        lambda s, t, dim: kaf(s, t, SHARED, dim, gamma=torch.tensor(0.7).to(t)),
     ),
     "cubics": (
         4 * 12,
@@ -55,9 +58,9 @@ every_op = pytest.mark.parametrize("op", OPS)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "portable":
         return "portable"
-    module = cpu.load(request.param).module
+    module = native.load(request.param).module
     assert module is not None
-    monkeypatch.setattr(cpu, "kernels", cpu.Kernels(module))
+    monkeypatch.setattr(native, "kernels", native.Kernels(module))
     return "cpu"
 
 

@@ -18,7 +18,7 @@ def equispaced(dictionary_size: int, boundary: float) -> NDArray[np.float64]:
 
 
 def spacing(dictionary: ArrayLike) -> float:
-    r"""The distance :math:`\Delta` between neighbours of an equispaced dictionary.
+    r"""The distance :math:`\Delta` between neighbors of an equispaced dictionary.
 
     A relative unevenness of 1e-6 is allowed, so that a grid that was once stored in float32 still
     counts as equispaced.
