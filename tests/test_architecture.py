@@ -18,6 +18,7 @@ LONG_FUNCTIONS = {"cli/compare.py: compare", "data/tables.py: divided", "network
 ROOMS = [
     "coexistence",
     "checks",
+    "functions",
     "kernels",
     "expansion",
     "arrays",

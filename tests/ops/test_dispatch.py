@@ -34,7 +34,7 @@ def chosen(module: Any, s: Tensor) -> str:
     """What runs: the name of a native kernel, or of another way."""
     formula = module._formula
     gamma = module.gamma if formula.learned else None
-    runner = choose(formula, s, formula.table(module.alpha, gamma))
+    runner = choose(formula, s, formula.table(module.alpha, None, gamma))
     ways = {id(None): "composite", id(operator): "operator", id(PORTABLE): "portable"}
     return ways.get(id(runner)) or formula.kernel
 

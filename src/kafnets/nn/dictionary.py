@@ -28,6 +28,9 @@ class DictionaryModule(nn.Module):
     def _stand_on(self, expansion: Expansion, device: Any) -> None:
         self.expansion = expansion
         self.register_buffer("dictionary", torch.empty(expansion.dictionary.size, device=device))
+        if (outside := _outside(expansion)) != _outside(Expansion.of()):
+            # Text, so that files of tensors alone can hold it.
+            self.register_buffer("outside", torch.tensor(list(outside.encode()), dtype=torch.uint8))
 
     @property
     def kernel(self) -> Kernel:
@@ -68,14 +71,27 @@ class DictionaryModule(nn.Module):
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        errors: list[str] = args[-1]
+        text = state_dict.get(prefix + "outside")
+        before = _outside(Expansion.of()) if text is None else bytes(text.tolist()).decode()
+        if (now := _outside(self.expansion)) != before and prefix + "alpha" in state_dict:
+            errors.append(f"{prefix}alpha was stored with {before}, but this module was built with {now}")
         stored = state_dict.get(prefix + "dictionary")
         if stored is not None and not stored.is_meta and stored.shape == self.dictionary.shape:
             values, own = stored.detach().double().cpu().numpy(), self.expansion.dictionary.elements
             if np.abs(values - own).max() > 1e-5 * np.abs(own).max():
-                errors: list[str] = args[-1]
                 errors.append(
                     f"{prefix}dictionary was stored with values from {values[0]:g} to {values[-1]:g}, "
                     f"but this module was built with values from {own[0]:g} to {own[-1]:g}: build it with "
                     "the same boundary or dictionary"
                 )
         self._restore_dictionary()
+
+
+def _outside(expansion: Expansion) -> str:
+    """Tails and base as text."""
+    base = expansion.base
+    described = (
+        "None" if base is None else base.function if base.form == "fixed" else f"{base.form} {base.function}"
+    )
+    return f"tails={expansion.tails!r}, base={described}"
