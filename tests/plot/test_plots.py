@@ -11,9 +11,9 @@ from matplotlib.collections import PolyCollection
 
 import kafnets
 from kafnets import plot
-from kafnets.nn.initializers import TARGETS
 from kafnets.plot import style
 from kafnets.registry import facts_of
+from kafnets.starts import FUNCTIONS
 from kafnets.train.shapes import record
 
 PLOTTABLE = [name for name in kafnets.names() if facts_of(name).plottable]
@@ -102,7 +102,7 @@ def test_coefficients_starts_and_training() -> None:
     inside = np.abs(np.asarray(target.get_xdata())) < 2.5
     difference = np.asarray(target.get_ydata()) - np.asarray(kaf.get_ydata())
     assert np.abs(difference[inside]).max() < 0.02
-    for name in TARGETS:
+    for name in FUNCTIONS:
         plot.initialization(name)
     with pytest.raises(ValueError, match="moment must be one of end, got 'epoch 9'"):
         plot.stored_shapes(record(network("kaf"), None, "end"), moment="epoch 9")
