@@ -19,7 +19,7 @@ from torch.nn.functional import linear
 from kafnets.expansion import Expansion, check_coefficients, expansion_for
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
-from kafnets.ops.kaf import TORCH
+from kafnets.ops.kaf import TORCH, nan_in_slopes
 from kafnets.ops.kaf2d import formula_of
 from kafnets.ops.layout import in_groups
 
@@ -112,7 +112,7 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
     check_coefficients(expansion, alpha.shape[1:])
     dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
     elements = torch.tensor(expansion.dictionary.values, dtype=dtype, device=x.device)
-    terms = expansion.kernel.value(TORCH, x.to(dtype).unsqueeze(-1), elements)
+    terms = expansion.kernel.value(TORCH, nan_in_slopes(x.to(dtype)).unsqueeze(-1), elements)
     return linear(terms.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
 
 

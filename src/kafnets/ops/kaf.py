@@ -59,6 +59,11 @@ class TorchLibrary(Library):
 TORCH = TorchLibrary()
 
 
+def nan_in_slopes(s: Tensor) -> Tensor:
+    """The same values; but derivatives of what is computed from NaN become NaN, whatever autograd says."""
+    return s * torch.where(s.isnan(), s, 1)
+
+
 class ExpansionFormula(Formula):
     """What KAFs and 2D-KAFs share. A learned bandwidth is one more coefficient of each function, the last."""
 
@@ -101,7 +106,7 @@ class ExpansionFormula(Formula):
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         axis = dim % s.dim()
-        result = self._plain(s.movedim(axis, s.dim() - 1), *self._parts(table))
+        result = self._plain(nan_in_slopes(s).movedim(axis, s.dim() - 1), *self._parts(table))
         return in_layout_of(s, result.movedim(s.dim() - 1, axis))
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
