@@ -19,7 +19,7 @@ from torch.nn.functional import linear
 from kafnets.expansion import Expansion, check_coefficients, expansion_for
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
-from kafnets.ops.kaf import terms
+from kafnets.ops.kaf import nan_in_slopes, terms
 from kafnets.ops.kaf2d import formula_of
 from kafnets.ops.layout import in_groups
 
@@ -120,7 +120,7 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
     if expansion.base is not None:
         raise ValueError("base is for functions of neurons: connections have a linear part in its place")
     dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
-    values = terms(expansion, x.to(dtype))
+    values = terms(expansion, nan_in_slopes(x.to(dtype)))
     return linear(values.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
 
 

@@ -191,7 +191,8 @@ class ReLUKernel(Kernel):
 
     def value(self, xp: Any, s: Array, d: Array) -> Array:
         difference = s - d
-        return xp.maximum(difference, xp.zeros_like(difference))
+        # Not ``maximum``, whose derivative where both are equal is a half.
+        return xp.where(difference <= 0, xp.zeros_like(difference), difference)
 
     def slope(self, xp: Any, s: Array, d: Array) -> Array:
         difference = s - d

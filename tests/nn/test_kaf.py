@@ -172,6 +172,16 @@ def test_infinite_values_where_terms_vanish_leave_the_other_gradients_right(kern
     torch.testing.assert_close(result, expected)
 
 
+@pytest.mark.parametrize("backend", ["auto", "portable", "composite"])
+def test_the_slope_of_the_relu_kernel_at_its_kink_is_zero(backend: str) -> None:
+    kaf = KAF(1, kernel=ReLUKernel(), dictionary=[-1.0, 0.0, 1.0], dtype=torch.float64)
+    s = torch.tensor([[-1.0], [0.0], [1.0]], dtype=torch.float64, requires_grad=True)
+    with kafnets.use_backend(backend):
+        (by_s,) = torch.autograd.grad(kaf(s).sum(), s)
+    first, second, _ = kaf.alpha.detach()[0]
+    torch.testing.assert_close(by_s[:, 0], torch.stack([torch.zeros_like(first), first, first + second]))
+
+
 def test_a_periodic_kernel_has_no_phase_at_infinity() -> None:
     for sign in (-1.0, 1.0):
         assert KAF(3, kernel=Periodic())(torch.full((1, 3), sign * math.inf)).isnan().all()

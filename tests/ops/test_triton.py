@@ -37,6 +37,7 @@ def run(*program: str, **environment: str) -> None:
         "dictionary_sizes",
         "shapes_and_layouts",
         "unusual_values",
+        "nan_in_a_pair",
         "wanted",
         "row_blocks",
         "wide_addresses",

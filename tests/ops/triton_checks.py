@@ -130,6 +130,24 @@ def check_unusual_values() -> None:
             assert by_alpha[len(alpha) // 2 :].isfinite().all()
 
 
+def check_nan_in_a_pair() -> None:
+    """Both values of the pair get a NaN for a gradient, and no other."""
+    for dtype, shape, place in itertools.product(DTYPES, [(3, 4), (3, 4, 2)], [2, 3]):
+        x = normal(*shape, dtype=dtype)
+        x[1, place] = torch.nan
+        formula, alpha = gaussian(7, 2), coefficients(2, 4, 7, dtype)
+        result = RUNNER.forward(formula, x, alpha, 1)
+        by_x, by_alpha = RUNNER.backward(formula, torch.ones_like(result), x, alpha, 1, BOTH)
+        assert by_x is not None
+        assert by_alpha is not None
+        hit, pair = torch.zeros(result.shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
+        hit[1, 1], pair[1, 2:] = True, True
+        assert torch.equal(result.isnan(), hit)
+        assert torch.equal(by_x.isnan(), pair)
+        assert by_alpha[0].isfinite().all()
+        assert by_alpha[1].isnan().any()
+
+
 def check_wanted() -> None:
     for dimensions, shape in itertools.product([1, 2], [(90, 4), (2, 4, 45)]):
         x, alpha = normal(*shape), coefficients(dimensions, 4, 7, torch.float32)

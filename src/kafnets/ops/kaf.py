@@ -37,6 +37,16 @@ class Parts(NamedTuple):
     gamma: Tensor | None
 
 
+def nan_in_slopes(s: Tensor, inputs: int = 1) -> Tensor:
+    """The same values; but derivatives of what is computed from NaN become NaN, whatever autograd says.
+
+    One NaN among ``inputs`` neighbors that a function takes makes all of them NaN.
+    """
+    apart = s.unflatten(-1, (-1, inputs))
+    missing = apart.isnan().any(-1, keepdim=True)
+    return (apart * torch.where(missing, torch.nan, 1.0).to(s.dtype)).flatten(-2)
+
+
 class ExpansionFormula(Formula):
     """What KAFs and 2D-KAFs share. Weights of a base and learned bandwidths are further coefficients."""
 
@@ -97,10 +107,8 @@ class ExpansionFormula(Formula):
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         axis, last = dim % s.dim(), s.dim() - 1  # counted from 0, as older exporters want them
-        rows, parts = s.movedim(axis, last), self._parts(table)
-        result = _with_nan(
-            self._plain(rows, parts.alpha, parts.gamma), rows.unflatten(last, (-1, self.inputs))
-        )
+        rows, parts = nan_in_slopes(s.movedim(axis, last), self.inputs), self._parts(table)
+        result = self._plain(rows, parts.alpha, parts.gamma)
         if self.expansion.base is not None:
             result = result + self.base_of(rows, parts.weight)
         return in_layout_of(s, result.movedim(last, axis))
@@ -221,16 +229,6 @@ def _base_of_code(code: float) -> Base | None:
         return None
     form, number = divmod(int(code), 100)
     return Base(NATIVE_BASES[number - 1], BASE_FORMS[form])
-
-
-def _with_nan(result: Tensor, inputs: Tensor) -> Tensor:
-    """NaN where one of the inputs along the last axis is, also in the derivatives by all of them.
-
-    Autograd would lose it where a kernel cuts values off.
-    """
-    missing = inputs.isnan().any(-1)
-    poison = torch.where(missing, torch.nan, 0.0).to(result.dtype)
-    return torch.where(missing, inputs.sum(-1) * poison, result)
 
 
 def _blocks(rows: Tensor, inputs: int = 1) -> tuple[Tensor, ...]:

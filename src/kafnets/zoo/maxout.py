@@ -10,9 +10,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.fx import Proxy
 from torch.nn import functional
 
 from kafnets.checks import check_integer
+from kafnets.nn.activation import leaf_of_trace
 from kafnets.registry import Facts, register
 
 Linear = Callable[[int, int], nn.Module]
@@ -59,6 +61,8 @@ class _Pieces(nn.Module):
         return 1
 
     def forward(self, input: Tensor) -> Tensor:
+        if type(input) is not Tensor and isinstance(input, Proxy):
+            return leaf_of_trace(self, input)
         s = self.linear(input)
         z = s.to(torch.promote_types(s.dtype, torch.float32)).movedim(self.dim, -1)
         result = self.reduce(z.unflatten(-1, (self.num_features, self.pieces)))

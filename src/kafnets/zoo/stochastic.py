@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.fx import Proxy
 from torch.nn import functional
 
-from kafnets.nn.activation import ByChannel
+from kafnets.nn.activation import ByChannel, leaf_of_trace
 from kafnets.registry import Facts, register
 
 
@@ -47,6 +48,8 @@ class RReLU(nn.RReLU):
         super().__init__(lower, upper, inplace)
 
     def forward(self, input: Tensor) -> Tensor:
+        if type(input) is not Tensor and isinstance(input, Proxy):
+            return leaf_of_trace(self, input)
         if self.training:
             if input.dtype in (torch.float16, torch.bfloat16):  # which torch's own does not take everywhere
                 return super().forward(input.float()).to(input.dtype)
