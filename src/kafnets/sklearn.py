@@ -15,14 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kafnets.data.scaling import Scaling
-from kafnets.data.splits import Part, Splits, Task, random_rows, stratified_rows
+from kafnets.data.scaling import RobustScaling
+from kafnets.data.splits import Part, Splits, Task, held_out_rows
 from kafnets.networks import Activation, mlp
 from kafnets.train.loop import Training, fit
-from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
 from kafnets.train.settings import Settings
 
 ROWS, FEW = 4096, 2
+LEAST_HELD_OUT = 10
+"""By fewer rows, epochs are not told apart."""
+
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
 
@@ -41,9 +44,9 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
         weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
-        dropout: float = 0.0,
+        dropout: float = DROPOUT,
         early_stopping: bool = False,
-        validation_fraction: float = 0.15,
+        validation_fraction: float | None = 0.15,
         patience: int = 15,
         warm_start: bool = False,
         device: str = "auto",
@@ -112,16 +115,20 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         )
 
     def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, outputs: int) -> None:
-        """From all rows, or from all but those that decide when to stop."""
+        """From all rows, or from all but those that decide which epoch is best."""
         seed = _seed(self.random_state)
         rows, held_out = self._divided(target, task, seed)
+        self._validated_ = len(held_out) > 0
         if not self._goes_on():
-            self.scaling_ = Scaling.of(X[rows])
+            self.scaling_ = RobustScaling.of(X[rows])
             self.module_ = self._network(X.shape[1], outputs, seed)
-        train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, held_out))
+        validating = held_out if self._validated_ else rows[:FEW]
+        train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, validating))
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
+            keep=RECIPE.keep if self._validated_ else "last",
             schedule=RECIPE.schedule,
+            regularization_schedule=RECIPE.regularization_schedule,
         )
         splits = _splits(task, outputs, train, validation)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
@@ -130,24 +137,21 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
     def _divided(
         self, target: NDArray[Any], task: Task, seed: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows to learn from, and rows to stop by."""
-        everything = np.arange(len(target))
-        if not self.early_stopping:
-            return everything, everything[:FEW]
-        share, generator = self.validation_fraction, np.random.default_rng(seed)
-        if not 0 < share < 1:
+        """Rows to learn from, and rows to validate by, if there are enough for it."""
+        everything, share = np.arange(len(target)), self.validation_fraction
+        if share is None and not self.early_stopping:
+            return everything, everything[:0]
+        if share is None or not 0 < share < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
-        shares = (1 - share, share, 0.0)
-        if task == "regression":
-            rows, held_out, rest = random_rows(len(target), shares, generator)
-        else:
-            rows, held_out, rest = stratified_rows(target, shares, generator)
-        if len(held_out) < 2 or len(np.unique(target[held_out])) < 2:
+        rows, held_out = held_out_rows(target, task, share, np.random.default_rng(seed))
+        if self.early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out])) < 2):
             raise ValueError(
                 f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
                 "for it leaves one class or value: give more rows, or early_stopping=False"
             )
-        return np.concatenate([rows, rest]), held_out
+        if not self.early_stopping and len(held_out) < LEAST_HELD_OUT:
+            return everything, everything[:0]
+        return rows, held_out
 
     def _learn_a_little(
         self,
@@ -162,9 +166,10 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     "the first partial_fit needs more rows to scale features by, got n_samples=1"
                 )
-            self.scaling_ = Scaling.of(X)
+            self.scaling_ = RobustScaling.of(X)
             self._seed_ = _seed(self.random_state)
             self.module_ = self._network(X.shape[1], outputs, self._seed_)
+        self._validated_ = False
         part = Part(self.scaling_.apply(X), target)
         before = getattr(self, "_state_", None)
         passes = 1 if before is None else len(before["log"]) + 1
@@ -197,7 +202,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         return {
             name: value
             for name, value in row.items()
-            if self.early_stopping or not name.startswith("validation_")
+            if self._validated_ or not name.startswith("validation_")
         }
 
     def _say(self, row: dict[str, Any]) -> None:

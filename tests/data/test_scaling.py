@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from kafnets.data.scaling import Scaling
+from kafnets.data.scaling import RangeScaling
 
 NAN = np.nan
 
 
 def test_linear_to_plus_and_minus_one_by_the_training_part_only() -> None:
     train = np.array([[0.0, 5.0, NAN], [10.0, 5.0, 1.0], [4.0, 5.0, 3.0]], np.float32)
-    scaling = Scaling.of(train)
+    scaling = RangeScaling.of(train)
     np.testing.assert_allclose(
         scaling.apply(train), [[-1.0, 0.0, 0.0], [1.0, 0.0, -1.0], [-0.2, 0.0, 1.0]], atol=1e-6
     )
@@ -20,11 +20,11 @@ def test_linear_to_plus_and_minus_one_by_the_training_part_only() -> None:
 
 def test_gaps_get_the_median_not_the_middle() -> None:
     train = np.array([[0.0], [1.0], [1.0], [10.0], [NAN]], np.float32)
-    assert Scaling.of(train).apply(train)[-1, 0] == pytest.approx(-0.8)
+    assert RangeScaling.of(train).apply(train)[-1, 0] == pytest.approx(-0.8)
 
 
 def test_what_cannot_be_scaled_is_named() -> None:
     with pytest.raises(ValueError, match="column number 1 holds only gaps in the training part: drop it"):
-        Scaling.of(np.array([[1.0, NAN], [2.0, NAN]], np.float32))
+        RangeScaling.of(np.array([[1.0, NAN], [2.0, NAN]], np.float32))
     with pytest.raises(ValueError, match="infinite values in column number 0"):
-        Scaling.of(np.array([[np.inf, 1.0], [2.0, 1.0]], np.float32))
+        RangeScaling.of(np.array([[np.inf, 1.0], [2.0, 1.0]], np.float32))

@@ -11,6 +11,12 @@ from kafnets.train.settings import Settings
 HIDDEN = (90, 90)
 """Below 20,000 parameters on Sensorless, with KAFs."""
 
+DROPOUT = 0.15
+"""Behind each hidden layer, in the first epoch."""
+
+SCALING = "robust"
+"""Of features, by its name in ``kafnets.data.scaling``."""
+
 RECIPE = Settings(
     batch_size="auto",
     epochs=100,
@@ -19,6 +25,8 @@ RECIPE = Settings(
     weight_decay="auto",
     optimizer="AdamW",
     schedule="cosine",
+    keep="best",
+    regularization_schedule="flat_cosine",
 )
 
 STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
