@@ -45,8 +45,8 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
     Args:
         name: one of :data:`LOADERS`.
         seed: of the division.
-        scaling: of features, learned from the training part: "range", linearly to [-1, 1], as in the paper; or
-            "robust", by median and quartiles and smoothly clipped, see ``kafnets.data.scaling``.
+        scaling: of features, learned from the training part: "range", linearly to [-1, 1], as in the paper;
+            or "robust", by median and quartiles and smoothly clipped, see ``kafnets.data.scaling``.
     """
     check_name(name)
     return LOADERS[name](seed, scaling)

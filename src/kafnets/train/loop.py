@@ -53,7 +53,7 @@ def fit(
     save: Callable[[State], None] | None = None,
     progress: Progress | None = None,
 ) -> Training:
-    """Train until the validation score has not improved for a while, or to the end, then take the best weights.
+    """Train until the validation score has not improved for a while, then take the best weights.
 
     Everything random (order of rows, dropout, noise) follows from ``seed``; torch's global generator is left
     as it was. Given the state that ``save`` was handed after some epoch, ``resume`` goes on from there, to
