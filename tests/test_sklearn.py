@@ -29,23 +29,22 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_it_is_as_good_as_scikit_learns_network() -> None:
-    """In the mean of three divisions: the differences between them are larger than those between networks.
+    """By the defaults of both, the rival with standardised features, in the mean of three divisions.
 
-    The defaults were chosen on divisions 0 to 4, so others are used here. The rival gets the features as they
-    are, as it takes them by default; with standardised ones it is better than ours on breast cancer.
+    So few rows tell half a percent from luck no more, and the defaults were not chosen on these divisions.
     """
-    for load, hidden in ((load_digits, (50, 50)), (load_breast_cancer, (100,))):
+    for load in (load_digits, load_breast_cancer):
         features, labels = load(return_X_y=True)
         ours, theirs = [], []
         for seed in range(100, 103):
             parts = train_test_split(features, labels, random_state=seed, stratify=labels)
             rows, test, y, y_test = parts
-            ours.append(KafnetClassifier(hidden, random_state=seed).fit(rows, y).score(test, y_test))
+            ours.append(KafnetClassifier(random_state=seed).fit(rows, y).score(test, y_test))
+            rival = make_pipeline(StandardScaler(), MLPClassifier(random_state=seed))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # theirs has not converged, it says
-                rival = MLPClassifier(hidden, random_state=seed).fit(rows, y)
-            theirs.append(rival.score(test, y_test))
-        assert np.mean(ours) >= np.mean(theirs)
+                theirs.append(rival.fit(rows, y).score(test, y_test))
+        assert np.mean(ours) >= np.mean(theirs) - 0.005
 
 
 def test_in_pipelines_searches_and_pickles() -> None:
@@ -174,13 +173,13 @@ def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from(
     assert not any(name.startswith("validation") for name in again.history_[0])
 
 
-@pytest.mark.parametrize("rows", [2, 3, 12, 40, 66, 67, 80])
+@pytest.mark.parametrize("rows", [2, 3, 12, 40, 60, 80])
 def test_few_rows_are_no_error(rows: int) -> None:
     features = np.random.default_rng(0).normal(size=(rows, 2))
     labels = np.zeros(rows, dtype=int)
     labels[0] = 1  # a class of one row, which no held-out part has
     model = KafnetClassifier((4,), epochs=2, random_state=0).fit(features, labels)
-    assert ("validation_loss" in model.history_[0]) == (rows >= 67)
+    assert ("validation_loss" in model.history_[0]) == (rows == 80)
     assert np.isfinite(model.predict_proba(features)).all()
     numbers = KafnetRegressor((4,), epochs=2, random_state=0).fit(features, np.ones(rows))
     assert np.isfinite(numbers.predict(features)).all()

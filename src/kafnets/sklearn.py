@@ -16,17 +16,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kafnets.data.scaling import RobustScaling, Scaling
-from kafnets.data.splits import Part, Splits, Task, held_out_rows
+from kafnets.data.splits import Part, Splits, Task
 from kafnets.networks import Activation, mlp
 from kafnets.train.loop import Training, fit
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
-from kafnets.train.rows import FEW, fit_rows
+from kafnets.train.rows import FEW, division_of, fit_rows
 from kafnets.train.settings import Settings
 
 ROWS = 4096
-LEAST_HELD_OUT = 10
-"""By fewer rows, epochs are not told apart."""
-
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
 
@@ -130,7 +127,9 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             train, validation = (Part(scaling.apply(X[own]), target[own]) for own in (rows, validating))
             return _splits(task, outputs, train, validation, scaling)
 
-        division = self._divided(target, task, seed)
+        division = division_of(
+            target, task, self.validation_fraction, seed, early_stopping=self.early_stopping
+        )
         self._validated_ = len(division[1]) > 0
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
@@ -145,25 +144,6 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         self.module_, self.scaling_ = module, splits.scaling
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
         self._take(trained)
-
-    def _divided(
-        self, target: NDArray[Any], task: Task, seed: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows to learn from, and rows to validate by, if there are enough for it."""
-        everything, share = np.arange(len(target)), self.validation_fraction
-        if share is None and not self.early_stopping:
-            return everything, everything[:0]
-        if share is None or not 0 < share < 1:
-            raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
-        rows, held_out = held_out_rows(target, task, share, np.random.default_rng(seed))
-        if self.early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out])) < 2):
-            raise ValueError(
-                f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
-                "for it leaves one class or value: give more rows, or early_stopping=False"
-            )
-        if not self.early_stopping and len(held_out) < LEAST_HELD_OUT:
-            return everything, everything[:0]
-        return rows, held_out
 
     def _learn_a_little(
         self,

@@ -8,14 +8,50 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from kafnets.data.splits import Splits
+from kafnets.data.splits import Splits, Task, held_out_rows
 from kafnets.train.loop import Progress, Training, fit
 from kafnets.train.settings import Settings
 
 FEW = 2
 """Rows that stand in for a part that decides nothing."""
 
+LEAST_HELD_OUT = 10
+"""By fewer rows, epochs are not told apart."""
+
 Rows = NDArray[np.int64]
+
+
+def division_of(
+    target: NDArray[np.int64] | NDArray[np.float32],
+    task: Task,
+    validation_fraction: float | None,
+    seed: int,
+    *,
+    early_stopping: bool,
+) -> tuple[Rows, Rows]:
+    """Numbers of rows to learn from, and of rows to hold out: none, if the share is None or of too few rows.
+
+    Args:
+        target: of all rows.
+        task: what it is.
+        validation_fraction: the share to hold out.
+        seed: of the division.
+        early_stopping: whether there must be rows to stop by, that differ; if there are none it is an error.
+    """
+    everything, share = np.arange(len(target)), validation_fraction
+    if share is None and not early_stopping:
+        return everything, everything[:0]
+    if share is None or not 0 < share < 1:
+        raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
+    rows, held_out = held_out_rows(target, task, share, np.random.default_rng(seed))
+    if early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out])) < 2):
+        raise ValueError(
+            f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
+            "for it leaves one class or value: give more rows, or early_stopping=False"
+        )
+    if not early_stopping and len(held_out) < LEAST_HELD_OUT:
+        return everything, everything[:0]
+    return rows, held_out
 
 
 def fit_rows(
