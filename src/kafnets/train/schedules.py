@@ -51,10 +51,6 @@ class Regularization:
         # By number: an optimizer that is restored makes new groups.
         self._decays = [group.get("weight_decay") for group in optimizer.param_groups]
         self._dropouts = [(each, each.p) for each in model.modules() if isinstance(each, _DropoutNd)]
-        self._apart = settings.compile and self._schedule is not None
-        if self._apart:  # a graph holds the share as a constant: each epoch would be compiled anew
-            for module, _ in self._dropouts:
-                module.forward = torch.compiler.disable(module.forward)
 
     def begin(self, epoch: int) -> None:
         """As the schedule has it for an epoch, counted from 0."""
@@ -63,9 +59,6 @@ class Regularization:
     def end(self) -> None:
         """As it was before all epochs."""
         self._set(1.0)
-        if self._apart:
-            for module, _ in self._dropouts:
-                del module.forward
 
     def _set(self, share: float) -> None:
         if self._schedule is None:
