@@ -1,4 +1,4 @@
-"""Change one thing of the recipe at a time, and store how the validation parts like it.
+"""Change one thing of the earlier recipe at a time, and store how the validation parts like it.
 
 Usage: python scripts/search_recipe.py [VARIANT ...]. Scores are of validation parts, of other divisions than
 the reported ones; but all divisions are of the same rows, and those that validate here may test there.
@@ -22,10 +22,10 @@ import kafnets
 from kafnets import data
 from kafnets.data.splits import Splits
 from kafnets.experiments import wider
+from kafnets.experiments.wider import HIDDEN, RECIPE, STARTS
 from kafnets.provenance import provenance
 from kafnets.train import Settings, fit
 from kafnets.train.metrics import MAIN
-from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
 
 STORED = ROOT / "benchmarks/results/recipe.json"
 SEEDS = range(10, 15)

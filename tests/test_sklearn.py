@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kafnets.data.scaling import RobustScaling
 from kafnets.sklearn import KafnetClassifier, KafnetRegressor
+from kafnets.train import Predictor
+from kafnets.train.predictor import Architecture
 
 
 @parametrize_with_checks([KafnetClassifier(), KafnetRegressor()])  # type: ignore[untyped-decorator]
@@ -25,23 +29,22 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_it_is_as_good_as_scikit_learns_network() -> None:
-    """In the mean of three divisions: the differences between them are larger than those between networks.
+    """By the defaults of both, the rival with standardised features, in the mean of three divisions.
 
-    The defaults were chosen on divisions 0 to 4, so others are used here. The rival gets the features as they
-    are, as it takes them by default; with standardised ones it is better than ours on breast cancer.
+    So few rows tell half a percent from luck no more, and the defaults were not chosen on these divisions.
     """
-    for load, hidden in ((load_digits, (50, 50)), (load_breast_cancer, (100,))):
+    for load in (load_digits, load_breast_cancer):
         features, labels = load(return_X_y=True)
         ours, theirs = [], []
         for seed in range(100, 103):
             parts = train_test_split(features, labels, random_state=seed, stratify=labels)
             rows, test, y, y_test = parts
-            ours.append(KafnetClassifier(hidden, random_state=seed).fit(rows, y).score(test, y_test))
+            ours.append(KafnetClassifier(random_state=seed).fit(rows, y).score(test, y_test))
+            rival = make_pipeline(StandardScaler(), MLPClassifier(random_state=seed))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # theirs has not converged, it says
-                rival = MLPClassifier(hidden, random_state=seed).fit(rows, y)
-            theirs.append(rival.score(test, y_test))
-        assert np.mean(ours) >= np.mean(theirs)
+                theirs.append(rival.fit(rows, y).score(test, y_test))
+        assert np.mean(ours) >= np.mean(theirs) - 0.005
 
 
 def test_in_pipelines_searches_and_pickles() -> None:
@@ -110,6 +113,8 @@ def test_warm_starts_and_early_stops() -> None:
         KafnetClassifier(early_stopping=True).fit(features[:8], labels[:8])
     with pytest.raises(ValueError, match="validation_fraction must be between 0 and 1, got 2"):
         KafnetClassifier(early_stopping=True, validation_fraction=2).fit(features, labels)
+    with pytest.raises(ValueError, match="validation_fraction must be between 0 and 1, got None"):
+        KafnetClassifier(early_stopping=True, validation_fraction=None).fit(features, labels)
     with pytest.raises(ValueError, match="no activation is called 'kav'"):
         KafnetClassifier(activation="kav").fit(features, labels)
 
@@ -151,3 +156,50 @@ def test_options_that_are_none() -> None:
     features, labels = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
     with pytest.raises(TypeError, match="activation_options must be a dictionary, or None, got 'elu'"):
         KafnetClassifier(activation_options="elu").fit(features, labels)  # type: ignore[arg-type]
+
+
+def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from() -> None:
+    features, labels = load_breast_cancer(return_X_y=True)
+    model = KafnetClassifier((10,), epochs=8, random_state=0).fit(features, labels)
+    best = max(model.history_, key=lambda row: (row["validation_auc"], -row["validation_loss"], row["epoch"]))
+    assert (model.best_epoch_, model.n_epochs_) == (best["epoch"], 8)
+    np.testing.assert_array_equal(model.scaling_.median, np.median(features, axis=0))
+    kept = KafnetClassifier((10,), epochs=8, refit=False, random_state=0).fit(features, labels)
+    assert kept.history_ == model.history_
+    assert (kept.scaling_.median != model.scaling_.median).any()  # of the rows that were learned from
+    again = KafnetClassifier((10,), epochs=model.best_epoch_, validation_fraction=None, random_state=0)
+    again.fit(features, labels)
+    np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
+    assert not any(name.startswith("validation") for name in again.history_[0])
+
+
+@pytest.mark.parametrize("rows", [2, 3, 12, 40, 60, 80])
+def test_few_rows_are_no_error(rows: int) -> None:
+    features = np.random.default_rng(0).normal(size=(rows, 2))
+    labels = np.zeros(rows, dtype=int)
+    labels[0] = 1  # a class of one row, which no held-out part has
+    model = KafnetClassifier((4,), epochs=2, random_state=0).fit(features, labels)
+    assert ("validation_loss" in model.history_[0]) == (rows == 80)
+    assert np.isfinite(model.predict_proba(features)).all()
+    numbers = KafnetRegressor((4,), epochs=2, random_state=0).fit(features, np.ones(rows))
+    assert np.isfinite(numbers.predict(features)).all()
+
+
+def test_its_network_can_be_saved_with_its_scaling(tmp_path: Path) -> None:
+    features, labels = load_digits(return_X_y=True)
+    model = KafnetClassifier((10,), epochs=2, random_state=0).fit(features, labels)
+    assert isinstance(model.scaling_, RobustScaling)
+    shape = Architecture(64, (10,), 10, "kaf", {"init": "elu"}, model.dropout)
+    names = tuple(map(str, model.classes_))
+    Predictor(model.module_, shape, "multiclass", names, model.scaling_).save(tmp_path)
+    again = Predictor.load(tmp_path)
+    np.testing.assert_allclose(again.predict_proba(features), model.predict_proba(features), atol=1e-5)
+
+
+def test_a_warm_start_keeps_its_dropout_and_scaling() -> None:
+    features, labels = load_digits(return_X_y=True)
+    model = KafnetClassifier((10,), epochs=2, warm_start=True, random_state=0).fit(features, labels)
+    scaling = model.scaling_
+    model.fit(features * 3, labels)
+    assert model.scaling_ is scaling
+    assert [each.p for each in model.module_ if isinstance(each, torch.nn.Dropout)] == [model.dropout]

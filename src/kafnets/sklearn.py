@@ -15,14 +15,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kafnets.data.scaling import Scaling
-from kafnets.data.splits import Part, Splits, Task, random_rows, stratified_rows
+from kafnets.data.scaling import RobustScaling, Scaling
+from kafnets.data.splits import Part, Splits, Task
 from kafnets.networks import Activation, mlp
 from kafnets.train.loop import Training, fit
-from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
+from kafnets.train.rows import FEW, division_of, fit_rows
 from kafnets.train.settings import Settings
 
-ROWS, FEW = 4096, 2
+ROWS = 4096
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
 
@@ -31,6 +32,9 @@ _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan
 
 
 class _Kafnet(BaseEstimator):  # type: ignore[misc]
+    scaling_: Scaling
+    module_: torch.nn.Sequential
+
     def __init__(
         self,
         hidden: Sequence[int] = HIDDEN,
@@ -41,9 +45,10 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
         weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
-        dropout: float = 0.0,
+        dropout: float = DROPOUT,
         early_stopping: bool = False,
-        validation_fraction: float = 0.15,
+        validation_fraction: float | None = 0.15,
+        refit: bool = True,
         patience: int = 15,
         warm_start: bool = False,
         device: str = "auto",
@@ -60,6 +65,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         self.dropout = dropout
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.refit = refit
         self.patience = patience
         self.warm_start = warm_start
         self.device = device
@@ -112,42 +118,32 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         )
 
     def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, outputs: int) -> None:
-        """From all rows, or from all but those that decide when to stop."""
-        seed = _seed(self.random_state)
-        rows, held_out = self._divided(target, task, seed)
-        if not self._goes_on():
-            self.scaling_ = Scaling.of(X[rows])
-            self.module_ = self._network(X.shape[1], outputs, seed)
-        train, validation = (Part(self.scaling_.apply(X[own]), target[own]) for own in (rows, held_out))
+        """From all rows but those that decide which epoch is best; then from all of them."""
+        seed, goes_on = _seed(self.random_state), self._goes_on()
+        module = self.module_ if goes_on else self._network(X.shape[1], outputs, seed)
+
+        def prepared(rows: NDArray[np.int64], validating: NDArray[np.int64]) -> Splits:
+            scaling = self.scaling_ if goes_on else RobustScaling.of(X[rows])
+            train, validation = (Part(scaling.apply(X[own]), target[own]) for own in (rows, validating))
+            return _splits(task, outputs, train, validation, scaling)
+
+        division = division_of(
+            target, task, self.validation_fraction, seed, early_stopping=self.early_stopping
+        )
+        self._validated_ = len(division[1]) > 0
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
+            keep=RECIPE.keep,
             schedule=RECIPE.schedule,
+            regularization_schedule=RECIPE.regularization_schedule,
         )
-        splits = _splits(task, outputs, train, validation)
+        trained, splits = fit_rows(
+            module, prepared, *division, settings, refit=self.refit, seed=seed, progress=self._say
+        )
+        assert splits.scaling is not None
+        self.module_, self.scaling_ = module, splits.scaling
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
-        self._take(fit(self.module_, splits, settings, seed=seed, progress=self._say))
-
-    def _divided(
-        self, target: NDArray[Any], task: Task, seed: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows to learn from, and rows to stop by."""
-        everything = np.arange(len(target))
-        if not self.early_stopping:
-            return everything, everything[:FEW]
-        share, generator = self.validation_fraction, np.random.default_rng(seed)
-        if not 0 < share < 1:
-            raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
-        shares = (1 - share, share, 0.0)
-        if task == "regression":
-            rows, held_out, rest = random_rows(len(target), shares, generator)
-        else:
-            rows, held_out, rest = stratified_rows(target, shares, generator)
-        if len(held_out) < 2 or len(np.unique(target[held_out])) < 2:
-            raise ValueError(
-                f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
-                "for it leaves one class or value: give more rows, or early_stopping=False"
-            )
-        return np.concatenate([rows, rest]), held_out
+        self._take(trained)
 
     def _learn_a_little(
         self,
@@ -162,9 +158,10 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     "the first partial_fit needs more rows to scale features by, got n_samples=1"
                 )
-            self.scaling_ = Scaling.of(X)
+            self.scaling_ = RobustScaling.of(X)
             self._seed_ = _seed(self.random_state)
             self.module_ = self._network(X.shape[1], outputs, self._seed_)
+        self._validated_ = False
         part = Part(self.scaling_.apply(X), target)
         before = getattr(self, "_state_", None)
         passes = 1 if before is None else len(before["log"]) + 1
@@ -172,7 +169,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         few = Part(part.features[:FEW], part.target[:FEW])
         trained = fit(
             self.module_,
-            _splits(task, outputs, part, few),
+            _splits(task, outputs, part, few, self.scaling_),
             self._settings(
                 epochs=passes,
                 # How many passes there will be, which "auto" goes by, nobody knows.
@@ -197,7 +194,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         return {
             name: value
             for name, value in row.items()
-            if self.early_stopping or not name.startswith("validation_")
+            if self._validated_ or not name.startswith("validation_")
         }
 
     def _say(self, row: dict[str, Any]) -> None:
@@ -216,9 +213,9 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
 class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
     """A network of learned activations for classification.
 
-    Features are scaled to [-1, 1] and gaps (NaN) filled with medians, both learned from the training rows.
-    The defaults are the recipe of ``kafnets.train.recipe``: AdamW, whose learning rate falls to 0 along a
-    cosine while it is trained::
+    Features are scaled by medians and quartiles, and gaps (NaN) filled with medians, both learned from the
+    training rows. The defaults are the recipe of ``kafnets.train.recipe``: AdamW, whose learning rate falls
+    to 0 along a cosine, as weight decay and dropout do, and as many epochs as held-out rows like best::
 
         from kafnets.sklearn import KafnetClassifier
 
@@ -230,16 +227,19 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
             number of features.
         activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs start as
             ELU and others take their defaults.
-        epochs: how many, or the most there may be with ``early_stopping``.
+        epochs: the most there may be.
         batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
         learning_rate: AdamW's, at the start; "auto" grows with the root of the batch size, from 3e-3 at 32.
         weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
             gradient holds shrinks to 1/e over all epochs, but by no more than 1; 0.01 in ``partial_fit``.
-        dropout: behind the hidden layers.
-        early_stopping: hold out a part of the rows, stop when they are not predicted better any more, and
-            keep the best weights.
-        validation_fraction: the share of rows that is held out for it.
-        patience: epochs to wait for an improvement.
+        dropout: behind the hidden layers, in the first epoch.
+        early_stopping: stop when held-out rows are not predicted better any more. If False, all epochs are
+            tried.
+        validation_fraction: the share of rows that is held out to find the best epoch by. None, or if that
+            share is less than 10 rows: all rows are learned from for all epochs.
+        refit: when the best epoch is known, train again on all rows, for as many epochs. If False, the
+            weights of the best epoch are kept, and the held-out rows are not learned from.
+        patience: epochs that ``early_stopping`` waits for an improvement.
         warm_start: ``fit`` goes on from the weights that there are.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
         verbose: print each epoch.
@@ -248,10 +248,10 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
     Attributes:
         classes_: the labels.
         module_: the network, a ``torch.nn.Module``.
-        scaling_: what was learned about the features' ranges.
-        history_: a row of numbers for each epoch.
+        scaling_: what was learned about the features' medians and quartiles.
+        history_: a row of numbers for each epoch, with scores of the held-out rows.
         n_epochs_: how many there were.
-        best_epoch_: the one whose weights were kept.
+        best_epoch_: the best of them.
         n_features_in_: the number of features.
         feature_names_in_: their names, where ``fit`` was given some.
     """
@@ -351,9 +351,9 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _splits(task: Task, outputs: int, train: Part, validation: Part) -> Splits:
+def _splits(task: Task, outputs: int, train: Part, validation: Part, scaling: Scaling) -> Splits:
     """The test part is of no use here: a few rows of validation stand in for it."""
     few = Part(validation.features[:FEW], validation.target[:FEW])
     # There may be more classes than these rows have.
     classes = tuple(map(str, range(outputs))) if task == "multiclass" else ()
-    return Splits("rows", task, train, validation, few, classes=classes)
+    return Splits("rows", task, train, validation, few, classes=classes, scaling=scaling)

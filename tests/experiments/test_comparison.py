@@ -20,6 +20,7 @@ from kafnets import registry
 from kafnets.cli import app
 from kafnets.cli.listing import verdict
 from kafnets.data import tables
+from kafnets.data.scaling import RobustScaling
 from kafnets.experiments import comparison
 from kafnets.experiments.summary import Cell
 from kafnets.train import Predictor
@@ -74,7 +75,12 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
         (row["mean"] for row in ranking["rows"]), reverse=True
     )
     assert {row["label"] for row in ranking["rows"]} == {"relu", "kaf", "kaf2d"}
+    (config, *_) = (json.loads(path.read_text()) for path in folder.rglob("config.json"))
+    assert (config["dropout"], config["scaling"]) == ([0.15], "robust")
+    assert config["settings"]["keep"] == "best"
+    assert config["settings"]["regularization_schedule"] == "flat_cosine"
     predictor = Predictor.load(folder / "best")
+    assert isinstance(predictor.scaling, RobustScaling)
     new = pd.DataFrame(
         {"length": [1.0, np.nan], "colour": ["blue", "violet"], "open": [True, False], "count": 3}
     )

@@ -15,7 +15,7 @@ from kafnets import data
 from kafnets.cli.compare import compare
 from kafnets.sklearn import KafnetClassifier
 from kafnets.train import Settings, fit
-from kafnets.train.recipe import HIDDEN, RECIPE
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE
 
 SHORT = Settings(epochs=6, patience=6)
 
@@ -110,7 +110,8 @@ def test_the_recipe_depends_on_the_number_of_rows() -> None:
     assert [RECIPE.rows_a_step(rows) for rows in (100, 3200, 10**6)] == [32, 100, 256]
     assert [RECIPE.rate(rows) for rows in (100, 40_960)] == pytest.approx([3e-3, 3e-3 * math.sqrt(8)])
     steps = RECIPE.epochs * 160
-    kept = (1 - RECIPE.decay(40_960) * RECIPE.rate(40_960) / 2) ** steps  # the mean of a cosine is a half
+    share = 3 / 8 + 1 / (3 * math.pi)  # the mean of the rate's schedule times the decay's
+    kept = (1 - RECIPE.decay(40_960) * RECIPE.rate(40_960) * share) ** steps
     assert kept == pytest.approx(math.exp(-1), rel=1e-3)
     assert RECIPE.decay(40) == 1.0
     assert Settings(weight_decay=0.5).decay(40) == 0.5
@@ -128,7 +129,8 @@ def test_the_commands_and_estimators_defaults_are_the_recipe() -> None:
     options = inspect.signature(compare).parameters
     assert options["hidden"].default == ",".join(map(str, HIDDEN))
     assert options["epochs"].default == RECIPE.epochs
-    assert RECIPE.patience is None
+    assert options["dropout"].default == KafnetClassifier().dropout == DROPOUT
+    assert (RECIPE.patience, RECIPE.keep) == (None, "best")
     for name in ("patience", "batch_size", "learning_rate"):
         assert options[name].default is None  # the recipe's
     estimator = KafnetClassifier()

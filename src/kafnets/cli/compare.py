@@ -24,6 +24,9 @@ def compare(
     ] = "",
     drop: Annotated[str, typer.Option(help="Columns to leave out, with commas.")] = "",
     hidden: Annotated[str, typer.Option(help="Widths of the hidden layers, with commas.")] = "90,90",
+    dropout: Annotated[
+        float, typer.Option(min=0, help="Behind each hidden layer, at the start; it falls to 0.")
+    ] = 0.15,
     epochs: Annotated[int, typer.Option(min=1, help="The most there may be.")] = 100,
     patience: Annotated[
         int | None,
@@ -77,6 +80,7 @@ def compare(
             str(table) if table is not None else data,
             names or comparison.ACTIVATIONS,
             hidden=whole_numbers("--hidden", hidden),
+            dropout=dropout,
             seeds=seeds,
             settings=replace(
                 RECIPE,

@@ -10,7 +10,7 @@ from kafnets.data.folder import data_folder as data_folder
 from kafnets.data.splits import Part as Part
 from kafnets.data.splits import Splits as Splits
 
-LOADERS: dict[str, Callable[[int], Splits]] = {
+LOADERS: dict[str, Callable[[int, str], Splits]] = {
     "sensorless": sensorless.load,
     "sensorless_sample": sensorless.load_sample,
     "susy": susy.load,
@@ -19,7 +19,7 @@ LOADERS: dict[str, Callable[[int], Splits]] = {
     **{name: functools.partial(bundled_sets.load, name) for name in bundled_sets.NAMES},
     **{name: functools.partial(package_sets.load, name) for name in package_sets.SETS},
 }
-"""By name: makes the splits from a seed."""
+"""By name: makes the splits from a seed and a scaling."""
 
 DESCRIPTIONS = {
     "sensorless": "58,509 rows, 48 features, 11 classes; UCI data set 325, CC BY 4.0",
@@ -39,10 +39,17 @@ FIXED_TESTS = ("susy", "susy_sample", "cifar10")
 """Those whose test part is the same for all seeds."""
 
 
-def load(name: str, seed: int = 0) -> Splits:
-    """A data set by name, divided at random by the seed where it has no division of its own."""
+def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
+    """A data set by name, divided at random by the seed where it has no division of its own.
+
+    Args:
+        name: one of :data:`LOADERS`.
+        seed: of the division.
+        scaling: of features, learned from the training part: "range", linearly to [-1, 1], as in the paper;
+            or "robust", by median and quartiles and smoothly clipped, see ``kafnets.data.scaling``.
+    """
     check_name(name)
-    return LOADERS[name](seed)
+    return LOADERS[name](seed, scaling)
 
 
 def check_name(name: str) -> None:

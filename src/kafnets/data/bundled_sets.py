@@ -17,7 +17,7 @@ NAMES = ("digits", "wine", "breast_cancer", "iris", "diabetes")
 SHARES = (0.70, 0.15, 0.15)
 
 
-def load(name: str, seed: int = 0) -> Splits:
+def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
     """One of them, divided 70/15/15 at random by the seed, each class alike."""
     from sklearn import datasets
 
@@ -28,9 +28,14 @@ def load(name: str, seed: int = 0) -> Splits:
     if not hasattr(bunch, "target_names"):
         target = bunch.target.astype(np.float64)
         return regression_splits(
-            name, features, target, random_rows(len(target), SHARES, generator), digest=digest
+            name,
+            features,
+            target,
+            random_rows(len(target), SHARES, generator),
+            digest=digest,
+            scaling=scaling,
         )
     labels = bunch.target.astype(np.int64)
     classes = tuple(str(each) for each in bunch.target_names)
     rows = stratified_rows(labels, SHARES, generator)
-    return classification_splits(name, features, labels, rows, classes, digest=digest)
+    return classification_splits(name, features, labels, rows, classes, digest=digest, scaling=scaling)

@@ -17,11 +17,14 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 PIXELS = 3 * 32 * 32
 
 
-def load(seed: int = 0) -> Splits:
+def load(seed: int = 0, scaling: str = "range") -> Splits:
     """The official test images; a tenth of the others, at random by the seed, for validation.
 
-    Images are ``(3, 32, 32)``, their values linearly from [0, 255] to [-1, 1].
+    Images are ``(3, 32, 32)``, their values linearly from [0, 255] to [-1, 1]: there is no other
+    scaling of them.
     """
+    if scaling != "range":
+        raise ValueError(f"scaling must be 'range' for images, got {scaling!r}")
     arrays = load_or_make(
         "cifar10.npz", read_original, original="cifar-10-python.tar.gz", address=ADDRESS, sha256=SHA256
     )

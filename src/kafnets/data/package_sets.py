@@ -10,7 +10,7 @@ from kafnets.data.splits import Splits
 TARGET = "target"
 
 
-def load(name: str, seed: int = 0) -> Splits:
+def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
     """One of them, divided 70/15/15 at random by the seed, each class alike."""
     try:
         frame = SETS[name]()
@@ -18,7 +18,7 @@ def load(name: str, seed: int = 0) -> Splits:
         raise ModuleNotFoundError(
             f"{name} comes inside the package {error.name}: pip install 'kafnets[sets]'", name=error.name
         ) from error
-    return tables.divided(frame, TARGET, seed, called=name)
+    return tables.divided(frame, TARGET, seed, called=name, scaling=scaling)
 
 
 def _of_river(kind: str) -> Any:

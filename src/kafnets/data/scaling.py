@@ -1,24 +1,31 @@
-"""Preparation of features as in the paper: gaps to the median, then linearly to [-1, 1]."""
+"""Preparation of features: gaps to the median, then all columns to one scale."""
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 FARTHEST = 1e30
+"""What is far beyond all that was seen stays finite."""
+
+CLIPPED_AT = 3.0
+"""Robustly scaled features stay between minus this and this."""
 
 
 @dataclass(frozen=True)
-class Scaling:
+class Scaling(ABC):
     """What was learned from the training part, column by column."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
     median: NDArray[np.float64]
 
+    kind: ClassVar[str]
+
     @classmethod
-    def of(cls, features: NDArray[np.floating]) -> "Scaling":
+    def of(cls, features: NDArray[np.floating]) -> Self:
         """From the training part, and it alone. NaN is a gap; a column of nothing but gaps is refused."""
         flat = features.reshape(len(features), -1)
         infinite = np.flatnonzero([np.isinf(column).any() for column in flat.T])
@@ -28,25 +35,95 @@ class Scaling:
         if empty.size:
             raise ValueError(f"column number {_listed(empty)} holds only gaps in the training part: drop it")
         # Column by column: millions of rows in float64, all at once, would take gigabytes.
-        low, high, median = (
-            np.array([function(column.astype(np.float64)) for column in flat.T])
-            for function in (np.nanmin, np.nanmax, np.nanmedian)
-        )
-        return cls(low, high, median)
+        learned = [cls._learned(column[~np.isnan(column)].astype(np.float64)) for column in flat.T]
+        return cls(**{each.name: np.array([own[each.name] for own in learned]) for each in fields(cls)})
 
     def apply(self, features: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Scaled, without gaps. A column that was constant becomes 0; new extremes go beyond -1 and 1."""
+        """Scaled, without gaps. A column that was constant becomes 0."""
         flat = features.reshape(len(features), math.prod(features.shape[1:]))
         scaled = np.empty(flat.shape, dtype=np.float32)
-        for number, (low, high, median) in enumerate(zip(self.low, self.high, self.median, strict=True)):
+        for number, median in enumerate(self.median):
             column = flat[:, number].astype(np.float64)
             column[np.isnan(column)] = median
-            if high > low:
-                # What is far beyond all that was seen stays finite.
-                scaled[:, number] = (2 * (column - low) / (high - low) - 1).clip(-FARTHEST, FARTHEST)
-            else:
-                scaled[:, number] = 0.0
+            scaled[:, number] = self._scaled(column, number)
         return scaled.reshape(features.shape)
+
+    def describe(self) -> dict[str, Any]:
+        """In numbers and text, for a file; :func:`described` takes it back."""
+        return {"kind": self.kind} | {each.name: getattr(self, each.name).tolist() for each in fields(self)}
+
+    @staticmethod
+    @abstractmethod
+    def _learned(column: NDArray[np.float64]) -> dict[str, float]:
+        """The fields, from the values of a column that are no gaps."""
+
+    @abstractmethod
+    def _scaled(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        """The values of a column, none of them a gap."""
+
+
+@dataclass(frozen=True)
+class RangeScaling(Scaling):
+    """Linearly to [-1, 1], as in the paper; new extremes go beyond."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    kind = "range"
+
+    @staticmethod
+    def _learned(column: NDArray[np.float64]) -> dict[str, float]:
+        return {"median": float(np.median(column)), "low": float(column.min()), "high": float(column.max())}
+
+    def _scaled(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        low, high = self.low[number], self.high[number]
+        if not high > low:
+            return np.zeros_like(column)
+        return np.asarray((2 * (column - low) / (high - low) - 1).clip(-FARTHEST, FARTHEST))
+
+
+@dataclass(frozen=True)
+class RobustScaling(Scaling):
+    """By median and quartiles, so that a few far values do not squeeze all others together.
+
+    z = (x - median) / spread, then z / sqrt(1 + (z / 3)²), which is z near 0 and never beyond -3 and 3. The
+    spread is the distance between the quartiles; where that is 0, as in a sparse column, half the range.
+    """
+
+    spread: NDArray[np.float64]
+
+    kind = "robust"
+
+    @staticmethod
+    def _learned(column: NDArray[np.float64]) -> dict[str, float]:
+        first, median, third = np.quantile(column, (0.25, 0.5, 0.75))
+        spread = third - first if third > first else (column.max() - column.min()) / 2
+        return {"median": float(median), "spread": float(spread)}
+
+    def _scaled(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        spread = self.spread[number]
+        if not spread > 0:
+            return np.zeros_like(column)
+        with np.errstate(over="ignore"):
+            far = ((column - self.median[number]) / spread).clip(-FARTHEST, FARTHEST)
+        return np.asarray(far / np.sqrt(1 + (far / CLIPPED_AT) ** 2))
+
+
+SCALINGS: dict[str, type[Scaling]] = {each.kind: each for each in (RangeScaling, RobustScaling)}
+"""By name."""
+
+
+def scaling_called(kind: str) -> type[Scaling]:
+    """The one of that name."""
+    if kind not in SCALINGS:
+        raise ValueError(f"scaling must be {' or '.join(map(repr, SCALINGS))}, got {kind!r}")
+    return SCALINGS[kind]
+
+
+def described(content: Mapping[str, Any]) -> Scaling:
+    """From what :meth:`Scaling.describe` gave. Files from before there were several name no kind."""
+    values = {name: np.array(each) for name, each in content.items() if name != "kind"}
+    return scaling_called(content.get("kind", RangeScaling.kind))(**values)
 
 
 def _listed(numbers: NDArray[np.intp]) -> str:

@@ -18,7 +18,7 @@ DIGEST = "0c527b802770dd73b4b7fa982b2150264841d367eeccb3f3f0e5f88b3332c73e"
 SHARES = (0.70, 0.15, 0.15)
 
 
-def load(seed: int = 0) -> Splits:
+def load(seed: int = 0, scaling: str = "range") -> Splits:
     """All of it, divided 70/15/15 at random by the seed, as in the paper."""
     arrays = load_or_make(
         "sensorless.npz", _read, original="Sensorless_drive_diagnosis.txt", address=ADDRESS, sha256=None
@@ -29,19 +29,23 @@ def load(seed: int = 0) -> Splits:
             "sensorless.npz in the data folder is not the published data: delete it, and "
             "Sensorless_drive_diagnosis.txt beside it if it is there, and try again"
         )
-    return _split("sensorless", features, target, seed)
+    return _split("sensorless", features, target, seed, scaling)
 
 
-def load_sample(seed: int = 0) -> Splits:
+def load_sample(seed: int = 0, scaling: str = "range") -> Splits:
     """The 5,500 rows that ship with the package, divided in the same way."""
     features, target = sensorless_sample()
-    return _split("sensorless sample (5,500 rows)", features, target, seed)
+    return _split("sensorless sample (5,500 rows)", features, target, seed, scaling)
 
 
-def _split(name: str, features: NDArray[np.float32], target: NDArray[np.int64], seed: int) -> Splits:
+def _split(
+    name: str, features: NDArray[np.float32], target: NDArray[np.int64], seed: int, scaling: str
+) -> Splits:
     rows = random_rows(len(target), SHARES, np.random.default_rng(seed))
     classes = tuple(str(label) for label in range(1, CLASSES + 1))
-    return classification_splits(name, features, target, rows, classes, digest=digest_of(features, target))
+    return classification_splits(
+        name, features, target, rows, classes, digest=digest_of(features, target), scaling=scaling
+    )
 
 
 def _read(path: Path) -> dict[str, NDArray[np.generic]]:

@@ -1,4 +1,4 @@
-"""What every loader gives: three parts, prepared as the paper does."""
+"""What every loader gives: three parts, scaled by the first."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.data.encoding import Encoding
-from kafnets.data.scaling import Scaling
+from kafnets.data.scaling import Scaling, scaling_called
 
 Task = Literal["binary", "multiclass", "regression"]
 
@@ -137,6 +137,18 @@ def stratified_rows(
     return [generator.permutation(np.concatenate(part)) for part in parts]
 
 
+def held_out_rows(
+    target: NDArray[np.int64] | NDArray[np.float32], task: Task, share: float, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers to learn from, and those of a share to validate by: of each class, if there are classes."""
+    shares = (1 - share, share, 0.0)
+    if task == "regression":
+        rows, held_out, rest = random_rows(len(target), shares, generator)
+    else:
+        rows, held_out, rest = stratified_rows(target.astype(np.int64, copy=False), shares, generator)
+    return np.concatenate([rows, rest]), held_out
+
+
 def classification_splits(
     name: str,
     features: NDArray[np.floating],
@@ -147,6 +159,7 @@ def classification_splits(
     digest: str,
     notes: tuple[str, ...] = (),
     encoding: Encoding | None = None,
+    scaling: str = "range",
 ) -> Splits:
     """Scale by the training part and put together."""
     missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
@@ -158,11 +171,11 @@ def classification_splits(
     if len(classes) == 2:  # there is no AUC of one class
         _check_parts(name, target, rows, "rows of both classes")
     _check_parts(name, np.arange(len(target)), rows, "rows", least=1)
-    scaling = Scaling.of(features[rows[0]])
-    parts = _scaled_parts(features, target, rows, scaling)
+    learned = scaling_called(scaling).of(features[rows[0]])
+    parts = _scaled_parts(features, target, rows, learned)
     task: Task = "binary" if len(classes) == 2 else "multiclass"
     return Splits(
-        name, task, *parts, classes=classes, digest=digest, notes=notes, scaling=scaling, encoding=encoding
+        name, task, *parts, classes=classes, digest=digest, notes=notes, scaling=learned, encoding=encoding
     )
 
 
@@ -175,6 +188,7 @@ def regression_splits(
     digest: str,
     notes: tuple[str, ...] = (),
     encoding: Encoding | None = None,
+    scaling: str = "range",
 ) -> Splits:
     """Scale by the training part, the target to mean 0 and deviation 1, and put together."""
     mean, deviation = float(target[rows[0]].mean()), float(target[rows[0]].std())
@@ -182,8 +196,8 @@ def regression_splits(
         raise ValueError(f"{name}: the target is {mean:g} in all rows of the training part: nothing to learn")
     _check_parts(name, target, rows, "different targets")  # nor an R² of one number
     scaled = ((target - mean) / deviation).astype(np.float32)
-    scaling = Scaling.of(features[rows[0]])
-    parts = _scaled_parts(features, scaled, rows, scaling)
+    learned = scaling_called(scaling).of(features[rows[0]])
+    parts = _scaled_parts(features, scaled, rows, learned)
     return Splits(
         name,
         "regression",
@@ -191,7 +205,7 @@ def regression_splits(
         target_scale=(mean, deviation),
         digest=digest,
         notes=notes,
-        scaling=scaling,
+        scaling=learned,
         encoding=encoding,
     )
 

@@ -20,7 +20,7 @@ CHUNK = 200_000
 """Rows that are read at once."""
 
 
-def load(seed: int = 0) -> Splits:
+def load(seed: int = 0, scaling: str = "range") -> Splits:
     """All of it, in the official division; ``seed`` changes nothing."""
     arrays = load_or_make("susy.npz", read_original, original="SUSY.csv.gz", address=ADDRESS, sha256=None)
     features, target = arrays["X"].astype(np.float32, copy=False), arrays["y"].astype(np.int64)
@@ -29,10 +29,12 @@ def load(seed: int = 0) -> Splits:
         raise ValueError(f"susy.npz holds {count} rows, too few for the official division: delete it")
     marks = [0, count - 2 * HELD_OUT, count - HELD_OUT, count]
     rows = [np.arange(begin, end) for begin, end in itertools.pairwise(marks)]
-    return classification_splits("susy", features, target, rows, _CLASSES, digest=digest_of(features, target))
+    return classification_splits(
+        "susy", features, target, rows, _CLASSES, digest=digest_of(features, target), scaling=scaling
+    )
 
 
-def load_sample(seed: int = 0) -> Splits:
+def load_sample(seed: int = 0, scaling: str = "range") -> Splits:
     """Few but real rows, from susy_sample.npz in the data folder; a sixth of the first for validation."""
     path = data_folder() / "susy_sample.npz"
     if not path.exists():
@@ -44,7 +46,9 @@ def load_sample(seed: int = 0) -> Splits:
     train, validation, rest = random_rows(learned, (5 / 6, 1 / 6, 0.0), np.random.default_rng(seed))
     rows = [np.concatenate([train, rest]), validation, np.arange(learned, len(target))]
     name = f"susy sample ({learned:,} + {len(target) - learned:,} rows)"
-    return classification_splits(name, features, target, rows, _CLASSES, digest=digest_of(features, target))
+    return classification_splits(
+        name, features, target, rows, _CLASSES, digest=digest_of(features, target), scaling=scaling
+    )
 
 
 _CLASSES = ("background", "signal")

@@ -36,6 +36,7 @@ def load(
     *,
     task: Literal["classification", "regression"] | None = None,
     drop: Sequence[str] = (),
+    scaling: str = "range",
 ) -> Splits:
     """Read, divide 70/15/15 at random by the seed (each class alike) and prepare by the training part.
 
@@ -49,12 +50,19 @@ def load(
         task: None: numbers with fractions or with more than 20 values are regression, all else
             classification.
         drop: columns to leave out.
+        scaling: of numbers: "range" or "robust", see ``kafnets.data.load``.
     """
     path = Path(path)
     frame = read_frame(path)
     _check_columns(frame, target, drop, path)
     return divided(
-        frame.drop(columns=list(drop)), target, seed, task=task, called=path.name, origin=str(path)
+        frame.drop(columns=list(drop)),
+        target,
+        seed,
+        task=task,
+        called=path.name,
+        origin=str(path),
+        scaling=scaling,
     )
 
 
@@ -66,6 +74,7 @@ def divided(
     task: Literal["classification", "regression"] | None = None,
     called: str,
     origin: str | None = None,
+    scaling: str = "range",
 ) -> Splits:
     """As :func:`load`, for a pandas DataFrame.
 
@@ -76,6 +85,7 @@ def divided(
         task: as for :func:`load`.
         called: its name.
         origin: where it is from, for errors; its name if None.
+        scaling: as for :func:`load`.
     """
     origin = origin or called
     frame, notes = _without_row_numbers(frame, target)
@@ -100,7 +110,14 @@ def divided(
         rows = random_rows(len(numbers), SHARES, generator)
         features, encoding = _features(frame.drop(columns=target), rows[0], origin)
         return regression_splits(
-            called, features, numbers, rows, digest=digest, notes=tuple(notes), encoding=encoding
+            called,
+            features,
+            numbers,
+            rows,
+            digest=digest,
+            notes=tuple(notes),
+            encoding=encoding,
+            scaling=scaling,
         )
     classes, labels = _classes(values)
     if len(classes) < 2:
@@ -123,6 +140,7 @@ def divided(
         digest=digest,
         notes=tuple(notes),
         encoding=encoding,
+        scaling=scaling,
     )
 
 

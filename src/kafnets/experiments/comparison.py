@@ -15,7 +15,7 @@ from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
 from kafnets.train.predictor import Predictor
-from kafnets.train.recipe import HIDDEN, RECIPE, STARTS
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
@@ -31,6 +31,7 @@ def descriptions(
     activations: Sequence[str] = ACTIVATIONS,
     *,
     hidden: Sequence[int] = HIDDEN,
+    dropout: float = DROPOUT,
     seeds: int = 5,
     settings: Settings | None = None,
     table: dict[str, Any] | None = None,
@@ -44,6 +45,7 @@ def descriptions(
         source: the name of a data set, or the path of a table.
         activations: registered names.
         hidden: widths of the hidden layers.
+        dropout: behind each of them.
         seeds: runs of each.
         settings: of training; the recipe of ``kafnets.train.recipe`` if None.
         table: for a table, arguments of ``kafnets.data.tables.load``: its target at least.
@@ -59,7 +61,8 @@ def descriptions(
         source, content = str(path), hashlib.sha256(path.read_bytes()).hexdigest()
     else:
         content = source
-    common = {"data": content, "table": table, "hidden": list(hidden), "settings": settings.describe()}
+    network = {"hidden": list(hidden), "dropout": dropout, "scaling": SCALING}
+    common = {"data": content, "table": table, "settings": settings.describe()} | network
     digest = hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()
     called = re.sub(r"[^\w-]+", "_", Path(source).stem) or "table"
     one = Description(
@@ -70,8 +73,10 @@ def descriptions(
         BASELINE,
         tuple(hidden),
         seed=0,
+        dropout=(dropout,) * len(hidden),
         table=table or {},
         settings=settings,
+        scaling=SCALING,
     )
     return [
         replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)

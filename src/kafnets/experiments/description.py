@@ -36,6 +36,7 @@ class Description:
         seed: of the division of the data, the first weights, and everything random in training.
         options: for the activation.
         dropout: behind each hidden layer.
+        scaling: of features: "range" or "robust", see ``kafnets.data.load``.
         frozen: the activation's own parameters stay as they start.
         network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
             their own for all connections in place of the activation.
@@ -56,6 +57,7 @@ class Description:
     network: Literal["mlp", "cnn", "edgewise"] = "mlp"
     table: dict[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    scaling: str = "range"
 
     @property
     def folder(self) -> Path:
@@ -69,23 +71,29 @@ class Description:
         )
 
     def config(self) -> dict[str, Any]:
-        """For the run folder. A table may be moved: its name stands for it."""
+        """For the run folder. A table may be moved: its name stands for it.
+
+        The paper's scaling is not told: configs that were stored before there was another do not name it.
+        """
         if not self.settings.named:
             told = self.settings.describe()
             raise ValueError(
                 "optimizer and schedule must be names, so that a run folder can tell what it was made with, "
                 f"got {told['optimizer']!r} and {told['schedule']!r}: kafnets.train.fit takes functions"
             )
-        return asdict(self) | {
+        config = asdict(self) | {
             "settings": self.settings.describe(),
             "data": Path(self.data).name if self.table else self.data,
         }
+        if self.scaling == "range":
+            del config["scaling"]
+        return config
 
     def load(self) -> Splits:
         """The data."""
         if self.table:
-            return tables.load(self.data, seed=self.seed, **self.table)
-        return data.load(self.data, self.seed)
+            return tables.load(self.data, seed=self.seed, scaling=self.scaling, **self.table)
+        return data.load(self.data, self.seed, self.scaling)
 
     def architecture(self, splits: Splits) -> Architecture:
         """Of a network for rows of features."""

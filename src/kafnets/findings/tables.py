@@ -202,11 +202,11 @@ def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
 
 
 def recipe(evidence: Evidence) -> Table:
-    """The recipe on Sensorless beside its rivals, and beside the paper's settings."""
+    """The earlier recipe on Sensorless beside its rivals, and beside the paper's settings."""
     rows = [
         (
             label,
-            "the recipe" if label == wider.UNCHANGED else "tuned in validation",
+            "the earlier recipe" if label == wider.UNCHANGED else "tuned in validation",
             score(cell),
             seeds(cell),
             size(cell),
@@ -227,7 +227,7 @@ def variants(evidence: Evidence) -> Table:
         (label, *(number(own.get(name, {}).get("validation")) for name in sets))
         for label, own in stored.items()
     ]
-    return Table("Validation scores of the recipe with one thing changed", ("", *sets), tuple(rows))
+    return Table("Validation scores of the earlier recipe with one thing changed", ("", *sets), tuple(rows))
 
 
 def run_again(evidence: Evidence) -> Table:

@@ -19,6 +19,8 @@ from kafnets.data.splits import Part, Splits, Task
 from kafnets.nn.regularization import param_groups
 from kafnets.train import metrics
 from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
+from kafnets.train.schedules import Regularization, learning_rates
+from kafnets.train.selection import Selection, copy_of
 from kafnets.train.settings import OPTIMIZERS, Settings
 
 EVALUATION_ROWS = 4096
@@ -75,13 +77,16 @@ def fit(
         run = _Run(model, splits, settings, seed, fabric)
         if resume is not None:
             run.restore(resume)
-        while not run.finished:
-            row = run.epoch()
-            state = run.state()
-            if save is not None and first:
-                save(state)
-            if progress is not None and first:
-                progress(row)
+        try:
+            while not run.finished:
+                row = run.epoch()
+                state = run.state()
+                if save is not None and first:
+                    save(state)
+                if progress is not None and first:
+                    progress(row)
+        finally:
+            run.regularization.end()
         return run.result()
 
 
@@ -125,23 +130,24 @@ class _Run:
             )
         else:
             self.optimizer = settings.optimizer(groups)
-        self.schedule = _schedule(settings, self.optimizer)
+        self.schedule = learning_rates(settings, self.optimizer)
+        self.regularization = Regularization(settings, model, self.optimizer)
         # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
         compiled: Any = torch.compile(model) if settings.compile else model
         self.stepped, self.stepper = fabric.setup(compiled, self.optimizer)
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed + fabric.global_rank)
         self.log: list[dict[str, Any]] = []
-        self.best_score, self.best_epoch = -float("inf"), 0
-        self.best = _copy_of(model)
+        self.kept = Selection(settings.kept, model)
         self.seconds = 0.0
 
     @property
     def finished(self) -> bool:
-        patience, waited = self.settings.patience, len(self.log) - self.best_epoch
+        patience, waited = self.settings.patience, len(self.log) - self.kept.improved
         return len(self.log) >= self.settings.epochs or (patience is not None and waited >= patience)
 
     def epoch(self) -> dict[str, Any]:
+        self.regularization.begin(len(self.log))
         began = time.perf_counter()
         mean_loss = self.pass_through_the_data()
         self.seconds += time.perf_counter() - began
@@ -158,8 +164,7 @@ class _Run:
         if math.isnan(score):  # one class only in this part: the same in all epochs
             score = -found["loss"]
         number = len(self.log) + 1
-        if score > self.best_score or self.settings.patience is None:
-            self.best_score, self.best_epoch, self.best = score, number, _copy_of(self.model)
+        self.kept.consider(number, score, found["loss"], self.model)
         row = {"epoch": number, "train_loss": mean_loss}
         row |= {f"validation_{name}": value for name, value in found.items()}
         self.log.append(row)
@@ -208,17 +213,14 @@ class _Run:
     def state(self) -> State:
         """Everything that the next epochs depend on: tensors, numbers and text only."""
         return {
-            "model": _copy_of(self.model),
-            "best": self.best,
+            "model": copy_of(self.model),
             "optimizer": self.optimizer.state_dict(),
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
             "order": self.order.get_state(),
             "noise": self._noise(),
             "log": self.log,
-            "best_score": self.best_score,
-            "best_epoch": self.best_epoch,
             "seconds": self.seconds,
-        }
+        } | self.kept.state()
 
     def _noise(self) -> dict[str, Tensor]:
         """The state of every process's own generators, one row a process."""
@@ -246,7 +248,7 @@ class _Run:
                 f"{'GPUs' if 'cuda' in noise else 'CPUs'}: go on with as many there, or begin anew"
             )
         self.model.load_state_dict(state["model"])
-        self.best = state["best"]
+        self.kept.restore(state)
         self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
@@ -256,17 +258,16 @@ class _Run:
         if "cuda" in noise:
             torch.cuda.set_rng_state(noise["cuda"][rank].clone(), self.fabric.device)
         self.log = state["log"]
-        self.best_score, self.best_epoch = state["best_score"], state["best_epoch"]
         self.seconds = state["seconds"]
 
     def result(self) -> Training:
-        self.model.load_state_dict(self.best)
+        self.model.load_state_dict(self.kept.weights)
         self.model.eval()
         task = self.splits.task
         return Training(
             self.model,
             self.log,
-            self.best_epoch,
+            self.kept.epoch,
             self.seconds,
             test=metrics.scores(task, *_outputs(self.stepped, self.test, self.fabric)),
             validation=metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric)),
@@ -291,14 +292,6 @@ def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -
         return fabric.all_gather(found).transpose(0, 1).flatten(0, 1)[: len(target)], target
 
 
-def _schedule(
-    settings: Settings, optimizer: torch.optim.Optimizer
-) -> torch.optim.lr_scheduler.LRScheduler | None:
-    if settings.schedule is None or callable(settings.schedule):
-        return None if settings.schedule is None else settings.schedule(optimizer)
-    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=settings.epochs)
-
-
 def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Groups that decay alike made one: an optimiser takes its time for each."""
     merged: dict[float, dict[str, Any]] = {}
@@ -306,10 +299,6 @@ def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
         same = merged.setdefault(group["weight_decay"], group | {"params": []})
         same["params"] += group["params"]
     return list(merged.values())
-
-
-def _copy_of(model: nn.Module) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
 def _can_be_fused(model: nn.Module) -> bool:

@@ -13,6 +13,7 @@ from torch import nn
 from kafnets.data.encoding import Column, Encoding
 from kafnets.data.folder import written_at_once
 from kafnets.data.scaling import Scaling
+from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
 from kafnets.data.tables import read_frame
 from kafnets.networks import mlp
@@ -124,7 +125,7 @@ class Predictor:
             called = str(rows) if isinstance(rows, str | Path) else "the table"
             return self.encoding.apply(frame.rename(columns=str), called)
         array = np.asarray(rows, dtype=np.float64)
-        wanted = len(self.scaling.low)
+        wanted = len(self.scaling.median)
         if array.ndim != 2 or array.shape[1] != wanted:
             raise ValueError(f"rows must have the shape (rows, {wanted}), got {array.shape}")
         return array
@@ -135,7 +136,7 @@ class Predictor:
             "architecture": vars(self.architecture),
             "task": self.task,
             "classes": self.classes,
-            "scaling": {name: values.tolist() for name, values in vars(self.scaling).items()},
+            "scaling": self.scaling.describe(),
             "target_scale": self.target_scale,
             "encoding": None if self.encoding is None else asdict(self.encoding),
         }
@@ -175,7 +176,7 @@ class Predictor:
             architecture,
             content["task"],
             tuple(content["classes"]),
-            Scaling(**{name: np.array(values) for name, values in content["scaling"].items()}),
+            scaling_described(content["scaling"]),
             tuple(content["target_scale"]),
             None if encoding is None else Encoding(tuple(_column(each) for each in encoding["columns"])),
         )

@@ -10,6 +10,8 @@ import torch
 FULL_PRECISION = "32-true"
 OPTIMIZERS = {"Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW}
 SCHEDULES = ("cosine",)
+REGULARIZATION_SCHEDULES = ("cosine", "flat_cosine")
+KEEP = ("best", "last", "first")
 PRECISIONS = (FULL_PRECISION, "bf16-mixed", "16-mixed")
 
 
@@ -21,8 +23,12 @@ class Settings:
         batch_size: rows a step; the last step of an epoch takes what is left. "auto" takes a 32nd of the
             rows, but from 32 to 256 of them.
         epochs: the most there may be.
-        patience: stop after so many epochs in which the validation score has not improved, and keep the best
-            weights. None: go on to the end, and keep the last ones.
+        patience: stop after so many epochs in which the validation score has not improved. None: go on to the
+            end.
+        keep: the epoch whose weights are kept. "best": the one with the best validation score; of equal
+            scores the one with the smallest validation loss, and if that is equal too, the last one. "last":
+            the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
+            without.
         learning_rate: the optimiser's, at the start. "auto" grows with the root of the batch size, from 3e-3
             at 32 rows.
         weight_decay: of weights, and of activations' parameters that may decay; see
@@ -32,6 +38,9 @@ class Settings:
             scaling; "AdamW", where it does not; or what makes an optimiser from parameter groups.
         schedule: of the learning rate: None, "cosine" to let it fall to 0 along a cosine until the last epoch
             that there may be, or what makes a schedule from the optimiser. Stepped once an epoch.
+        regularization_schedule: of weight decay and of dropout, wherever a network has that: None, if they
+            stay; "cosine" to let both fall along a cosine, from the whole in the first epoch to 0 in the last
+            that there may be; "flat_cosine" to let them stay for half of the epochs, and fall in the others.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
         precision: "32-true", or automatic mixed precision: "bf16-mixed", and "16-mixed" on GPUs.
         compile: run the network through ``torch.compile``: slower to begin with, faster if trained for long.
@@ -44,6 +53,8 @@ class Settings:
     weight_decay: float | Literal["auto"] = 1e-4
     optimizer: Callable[[Iterable[dict[str, Any]]], torch.optim.Optimizer] | str = "Adam"
     schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | str | None = None
+    keep: str | None = None
+    regularization_schedule: str | None = None
     device: str = "auto"
     precision: str = FULL_PRECISION
     compile: bool = False
@@ -68,6 +79,10 @@ class Settings:
                 raise ValueError(
                     f"{name} must be {' or '.join(map(repr, known))}, or a function, got {value!r}"
                 )
+        for name, choices in (("keep", KEEP), ("regularization_schedule", REGULARIZATION_SCHEDULES)):
+            value = getattr(self, name)
+            if value is not None and value not in choices:
+                raise ValueError(f"{name} must be {', '.join(map(repr, choices))} or None, got {value!r}")
         try:
             torch.device("cpu" if self.device == "auto" else self.device)
         except (RuntimeError, TypeError):
@@ -92,9 +107,21 @@ class Settings:
         if self.weight_decay != "auto":
             return self.weight_decay
         steps = self.epochs * -(-rows // self.rows_a_step(rows))
-        # Of a cosine, the mean is a half.
-        total = steps * self.rate(rows) * (0.5 if self.schedule == "cosine" else 1.0)
+        total = steps * self.rate(rows) * self._mean_share()
         return min(1.0, 1 / total) if total else 0.0
+
+    def _mean_share(self) -> float:
+        """Of the first learning rate times the first weight decay, over all epochs."""
+        if self.schedule == "cosine":
+            return {None: 1 / 2, "cosine": 3 / 8, "flat_cosine": 3 / 8 + 1 / (3 * math.pi)}[
+                self.regularization_schedule
+            ]
+        return {None: 1.0, "cosine": 1 / 2, "flat_cosine": 3 / 4}[self.regularization_schedule]
+
+    @property
+    def kept(self) -> str:
+        """Which epoch's weights are kept: "best", "last" or "first"."""
+        return self.keep or ("last" if self.patience is None else "first")
 
     @property
     def named(self) -> bool:
@@ -102,7 +129,11 @@ class Settings:
         return isinstance(self.optimizer, str) and isinstance(self.schedule, str | None)
 
     def describe(self) -> dict[str, Any]:
-        """For a run's config: what was asked for, by value or by name."""
+        """For a run's config: what was asked for, by value or by name.
+
+        Settings that came later are told only if they are given: stored configs do not know of them.
+        """
+        later = {"keep": self.keep, "regularization_schedule": self.regularization_schedule}
         return {
             "batch_size": self.batch_size,
             "epochs": self.epochs,
@@ -114,7 +145,7 @@ class Settings:
             "device": self.device,
             "precision": self.precision,
             "compile": self.compile,
-        }
+        } | {name: value for name, value in later.items() if value is not None}
 
 
 def _name_of(function: Callable[..., Any] | str) -> str:
