@@ -114,11 +114,16 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
     _check_floating(x)
     if expansion is None:
         expansion = Expansion.of(dictionary_size=alpha.shape[2], kernel=EDGEWISE_KERNEL)
+    _check_expansion(expansion, 1)
     if expansion.learn_gamma:
         raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
-    check_coefficients(expansion, alpha.shape[1:])
     if expansion.base is not None:
         raise ValueError("base is for functions of neurons: connections have a linear part in its place")
+    if alpha.shape[2:] != expansion.shape:
+        raise ValueError(
+            "alpha must have the shape (out_features, in_features, D) with a dictionary of "
+            f"D = {expansion.dictionary.size} elements, got {tuple(alpha.shape)}"
+        )
     dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
     values = terms(expansion, nan_in_slopes(x.to(dtype)))
     return linear(values.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
@@ -133,10 +138,7 @@ def _checked(
         raise ValueError(f"alpha must have the shape {wanted}, got {tuple(alpha.shape)}")
     if expansion is None:
         expansion = expansion_for(tuple(alpha.shape), dimensions)
-    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
-        raise TypeError(
-            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
-        )
+    _check_expansion(expansion, dimensions)
     check_coefficients(expansion, alpha.shape)
     if alpha.device != x.device:
         raise ValueError(f"x is on {x.device} but alpha is on {alpha.device}: move one of them")
@@ -149,6 +151,13 @@ def _checked(
             f"{tuple(gamma.shape)}"
         )
     return expansion
+
+
+def _check_expansion(expansion: object, dimensions: int) -> None:
+    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
+        raise TypeError(
+            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
+        )
 
 
 def _check_floating(x: Tensor) -> None:

@@ -92,7 +92,7 @@ class Gaussian(Kernel):
     learn_gamma: bool | Literal["shared", "neuron"] = False
     divisor: float = 6.0
 
-    FAR: ClassVar[float] = 1e15
+    FAR: ClassVar[float] = 1e18
     """Differences beyond it contribute nothing; larger ones would make infinity of their square."""
 
     def __post_init__(self) -> None:
@@ -132,7 +132,8 @@ class Gaussian(Kernel):
 
     def slope(self, xp: Any, s: Array, d: Array) -> Array:
         difference = self._difference(xp, s, d)
-        return -2.0 * self.gamma * difference * xp.exp(-self.gamma * (difference * difference))  # type: ignore[operator]
+        term = difference * xp.exp(-self.gamma * (difference * difference))  # type: ignore[operator]
+        return -2.0 * self.gamma * term  # type: ignore[operator]
 
     def by_gamma(self, xp: Any, s: Array, d: Array) -> Array:
         r""":math:`\partial \kappa(s, d) / \partial \gamma`."""

@@ -92,7 +92,9 @@ class _Recorded(torch.autograd.Function):
     def forward(ctx: Any, formula: Formula, runner: Runner, s: Tensor, table: Tensor, dim: int) -> Tensor:
         ctx.save_for_backward(s, table)
         ctx.rest = formula, runner, dim
-        return runner.forward(formula, s, table, dim)
+        result = runner.forward(formula, s, table, dim)
+        # Views that a Function returns may not be overwritten by what comes next; the same memory may.
+        return result.data if result._is_view() else result
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
