@@ -75,7 +75,8 @@ class ExpansionFormula(Formula):
             if is_plain:
                 self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
         elif SMALLEST_A <= gamma * spacing**2 <= LARGEST_A:
-            self.kernel, self.settings = self.kinds[0], (first, spacing, gamma, tails, base)
+            self.kernel = self.kinds[0] if is_plain else "kaf_outside"
+            self.settings = (first, spacing, gamma, tails, base)
             self.has_triton = is_plain
 
     def table(self, alpha: Tensor, weight: Tensor | None, gamma: Tensor | None) -> Tensor:
@@ -260,6 +261,7 @@ def from_settings(
 
 
 FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, int(shape[1]), settings, False)
+FORMULAS["kaf_outside"] = FORMULAS["kaf"]
 FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(
     KAFFormula, 1, int(shape[1]), settings, True
 )

@@ -52,7 +52,7 @@ loaded = load()
 class Kernels:
     """The kernels of one module."""
 
-    KINDS = ("kaf", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics")
+    KINDS = ("kaf", "kaf_outside", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics")
 
     def __init__(self, module: ModuleType) -> None:
         dtypes = {torch.float32: "float32", torch.float64: "float64"}

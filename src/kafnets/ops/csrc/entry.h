@@ -43,5 +43,5 @@ constexpr Entry entry_of() {
   return {&forward<Kernel, float>, &forward<Kernel, double>, &backward<Kernel, float>, &backward<Kernel, double>};
 }
 
-extern const Entry kaf_entry, kaf2d_entry, kaf_by_bandwidth_entry, hinges_entry, powers_entry, hermite_entry,
+extern const Entry kaf_entry, kaf_outside_entry, kaf2d_entry, kaf_by_bandwidth_entry, hinges_entry, powers_entry, hermite_entry,
     cubics_entry;

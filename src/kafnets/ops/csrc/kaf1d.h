@@ -14,7 +14,9 @@ enum class BaseForm { kFixed, kWeighted, kResidual };
 
 // Settings: where the dictionary begins, its spacing, and gamma; the tails; the base, plus 100 times its form. The
 // coefficients are alpha, and w if the form has it. Derived: the slopes at the left and the right edge, for linear tails.
-template <class T>
+//
+// Without kOutside there are neither tails nor a base, and nothing asks for them in the innermost loops.
+template <class T, bool kOutside>
 struct GaussianSum {
   explicit GaussianSum(const Settings& s)
       : tails(static_cast<Tails>(static_cast<int>(s.fourth))),
@@ -27,7 +29,7 @@ struct GaussianSum {
         right(static_cast<T>(s.first + (elements - 1) * s.second)) {}
 
   T weight(int64_t k) const { return k < elements ? plan.weights[k] : T(1); }
-  int terms() const { return size + (tails == Tails::kLinear ? 2 : 0); }
+  int terms() const { return size + (kOutside && tails == Tails::kLinear ? 2 : 0); }
 
   T derived(const T* alpha, int64_t k) const {
     const std::vector<double>& slopes = k == size ? plan.left_slopes : plan.right_slopes;
@@ -38,7 +40,7 @@ struct GaussianSum {
 
   template <class Sum>
   double from_derived(const Sum& at, int64_t k) const {
-    if (tails != Tails::kLinear || k >= elements) return 0;
+    if (!kOutside || tails != Tails::kLinear || k >= elements) return 0;
     return at(0) * plan.left_slopes[k] + at(1) * plan.right_slopes[k];
   }
 
@@ -61,18 +63,23 @@ struct GaussianSum {
       }
       result = mul_add(mul_add(below, t.down, above), t.envelope, result);
     });
+    if constexpr (kOutside) return add_outside<Neurons>(beta, s, at, result);
+    return result;
+  }
+
+  // The sum at the nearest edge, with linear tails and the base.
+  template <class Neurons>
+  KAF_INLINE Vec<T> add_outside(const T* beta, Vec<T> s, Vec<T> at, Vec<T> result) const {
     if (tails == Tails::kLinear) {
       const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
       result = mul_add(beyond, slope, result);
     }
-    if (base != Base::kNone) {
-      const Vec<T> b = base_at(base, s).value;
-      if (form == BaseForm::kFixed) return result + b;
-      const Vec<T> w = Neurons::at(beta, elements);
-      if (form == BaseForm::kWeighted) return mul_add(w, b, result);
-      return mul_add(w, b - s, result) + s;
-    }
-    return result;
+    if (base == Base::kNone) return result;
+    const Vec<T> b = base_at(base, s).value;
+    if (form == BaseForm::kFixed) return result + b;
+    const Vec<T> w = Neurons::at(beta, elements);
+    if (form == BaseForm::kWeighted) return mul_add(w, b, result);
+    return mul_add(w, b - s, result) + s;
   }
 
   // The derivative at s times upstream. Upstream times the terms is added to `sums`, by element and lane, still
@@ -96,7 +103,14 @@ struct GaussianSum {
       }
       if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
     });
-    Vec<T> result = (above_result + below_result) * plan.slope;
+    const Vec<T> result = (above_result + below_result) * plan.slope;
+    if constexpr (kOutside) return add_outside_gradients<Neurons, kAlpha>(beta, s, at, upstream, sums, result);
+    return result;
+  }
+
+  template <class Neurons, bool kAlpha>
+  KAF_INLINE Vec<T> add_outside_gradients(const T* beta, Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums,
+                                          Vec<T> result) const {
     if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
     if (kAlpha && tails == Tails::kLinear) {
       const Vec<T> beyond = s - at, moment = beyond * upstream;
@@ -118,7 +132,9 @@ struct GaussianSum {
   }
 
   // Where the kernels are evaluated. NaN stays.
-  KAF_INLINE Vec<T> inside(Vec<T> s) const { return tails == Tails::kZero ? s : clamp(s, left, right); }
+  KAF_INLINE Vec<T> inside(Vec<T> s) const {
+    return kOutside && tails != Tails::kZero ? clamp(s, left, right) : s;
+  }
 
   const Tails tails;
   const Base base;
@@ -130,4 +146,11 @@ struct GaussianSum {
 };
 
 template <class T>
-using Kaf1d = ByNeuron<T, GaussianSum>;
+using PlainGaussianSum = GaussianSum<T, false>;
+template <class T>
+using GaussianSumWithOutside = GaussianSum<T, true>;
+
+template <class T>
+using Kaf1d = ByNeuron<T, PlainGaussianSum>;
+template <class T>
+using KafOutside = ByNeuron<T, GaussianSumWithOutside>;

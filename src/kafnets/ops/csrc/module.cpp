@@ -34,6 +34,7 @@ bool is_zero(uintptr_t address, int64_t rows, int64_t length, int64_t count) {
 
 NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "kaf", kaf_entry);
+  define(m, "kaf_outside", kaf_outside_entry);
   define(m, "kaf2d", kaf2d_entry);
   define(m, "kaf_by_bandwidth", kaf_by_bandwidth_entry);
   define(m, "hinges", hinges_entry);
