@@ -229,10 +229,10 @@ LEARNED = Expansion.of(kernel=Gaussian(learn_gamma=True))
             "expansion must be a kafnets.Expansion with dimensions=1, got Expansion",
         ),
         (
-            lambda: functional.kaf(X, torch.zeros(6, 20), Gaussian()),
+            lambda: functional.kaf(X, torch.zeros(6, 20), Gaussian()),  # type: ignore[arg-type]
             TypeError,
-            "expansion must be a kafnets.Expans",
-        ),  # type: ignore[arg-type]
+            "expansion must be a kafnets.Expansion",
+        ),
         (
             lambda: functional.edgewise(X, torch.zeros(6, 5)),
             ValueError,

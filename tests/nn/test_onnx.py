@@ -31,7 +31,7 @@ CASES: list[Any] = [
 
 def exported(module: nn.Module, x: torch.Tensor) -> Any:
     """A session that runs the file, for any batch."""
-    file = io.BytesIO()
+    file: Any = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that this exporter is the older one
         torch.onnx.export(

@@ -39,7 +39,7 @@ def test_the_function_stays_what_it_is(layer: Any, dtype: torch.dtype, by_name: 
 @each_dtype
 def test_coefficients_and_bandwidths_stay_in_float32(dtype: torch.dtype) -> None:
     for learn in (False, True, "neuron"):
-        kernel = Gaussian(learn_gamma=learn)  # type: ignore[arg-type]
+        kernel = Gaussian(learn_gamma=learn)
         for module in (KAF(4, kernel=kernel, dtype=dtype), KAF(4, kernel=kernel).to(dtype)):
             assert all(parameter.dtype == torch.float32 for parameter in module.parameters())
             assert module.dictionary.dtype == torch.float32

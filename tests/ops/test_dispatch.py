@@ -215,7 +215,8 @@ def test_compiled_graphs_hold_one_operator_and_exported_ones_none(build: Any) ->
         return graph.forward
 
     torch.compiler.reset()
-    torch.compile(build(), fullgraph=True, backend=keep)(torch.randn(5, 6))
+    module: nn.Module = build()
+    torch.compile(module, fullgraph=True, backend=keep)(torch.randn(5, 6))
     assert len(graphs) == 1
     assert graphs[0].code.count("kafnets.apply") == 1
     program = torch.export.export(build(), (torch.randn(5, 6),))

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kafnets.ops import native
 
 NAMES = ["kaf", "kaf2d", "srelu", "apl", "paf", "hermite", "saf"]
 BUILDS: dict[str, Callable[[], nn.Module]] = {
-    **{name: (lambda name=name: kafnets.create(name, 4)) for name in NAMES},
+    **{name: partial(kafnets.create, name, 4) for name in NAMES},
     "kaf, learned": lambda: kafnets.KAF(4, kernel=kafnets.Gaussian(learn_gamma="neuron")),
 }
 BACKENDS = ["cpu", "portable"] if native.kernels is not None else ["portable"]

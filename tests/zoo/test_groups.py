@@ -85,18 +85,18 @@ def test_equals_repeated_functions(
         upstream = torch.randn_like(alone(s))
         result, by_s, by_parameters = gradients(shared, s, upstream)
         expected, expected_by_s, expected_by_parameters = gradients(alone, s, upstream)
-    tight = {"rtol": 1e-5, "atol": 1e-5} if dtype is torch.float32 else {"rtol": 1e-10, "atol": 1e-11}
+    rtol, atol = (1e-5, 1e-5) if dtype is torch.float32 else (1e-10, 1e-11)
     assert result.stride() == expected.stride()
-    torch.testing.assert_close(result, expected, **tight)
-    torch.testing.assert_close(by_s, expected_by_s, **tight)
+    torch.testing.assert_close(result, expected, rtol=rtol, atol=atol)
+    torch.testing.assert_close(by_s, expected_by_s, rtol=rtol, atol=atol)
     for own, each in zip(by_parameters, expected_by_parameters, strict=True):
         summed = each.unflatten(0, (groups, -1)).sum(1) if own.dim() else each
-        torch.testing.assert_close(own, summed, rtol=tight["rtol"], atol=20 * tight["atol"])
+        torch.testing.assert_close(own, summed, rtol=rtol, atol=20 * atol)
 
 
 @sharing
 def test_one_function_for_any_number_of_channels(name: str) -> None:
-    module = find(name)(dim=-1, dtype=torch.float64).eval()  # type: ignore[call-arg]
+    module = find(name)(dim=-1, dtype=torch.float64).eval()
     assert all(len(parameter) == 1 for parameter in module.parameters() if parameter.dim())
     for width in (2, WIDTH):
         alone = kafnets.create(name, width, dim=-1, dtype=torch.float64).eval()
@@ -111,7 +111,7 @@ def test_one_function_for_any_number_of_channels(name: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"inplace": True}])
 def test_built_as_other_libraries_build_activations(name: str, options: dict[str, bool]) -> None:
     """timm calls a class without a width, or with ``inplace`` alone."""
-    module = find(name)(**options).eval()  # type: ignore[call-arg]
+    module = find(name)(**options).eval()
     halves = 2 if name == "kaf2d" else 1
     s = torch.randn(2, 6, 4, 4)
     kept = s.clone()
@@ -128,7 +128,7 @@ def test_state_dict_and_repr(name: str) -> None:
     torch.testing.assert_close(other(s), shared(s), rtol=0, atol=0)
     assert f"{WIDTH}, groups=3" in repr(shared)
     assert "groups" not in repr(kafnets.create(name, WIDTH))
-    assert repr(find(name)()).startswith(f"{type(shared).__name__}(1")  # type: ignore[call-arg]
+    assert repr(find(name)()).startswith(f"{type(shared).__name__}(1")
     with pytest.raises(RuntimeError, match="size mismatch"):
         kafnets.create(name, WIDTH).load_state_dict(shared.state_dict())
 
