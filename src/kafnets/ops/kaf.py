@@ -117,8 +117,9 @@ class ExpansionFormula(Formula):
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
         alpha, gamma = self._parts(table.to(dtype))
         expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
-        function = formulas(expansion).value
-        blocks = [function(TORCH, expansion, block.to(dtype), alpha).to(s.dtype) for block in _blocks(rows)]
+        blocks = [
+            formulas.value(TORCH, expansion, block.to(dtype), alpha).to(s.dtype) for block in _blocks(rows)
+        ]
         result = torch.cat(blocks).reshape(*rows.shape[:-1], len(alpha))
         return in_layout_of(s, result.movedim(-1, dim))
 
@@ -128,17 +129,16 @@ class ExpansionFormula(Formula):
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
         alpha, gamma = self._parts(table.to(dtype))
         expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
-        of = formulas(expansion)
         by_s, by_table = [], torch.zeros(table.shape, dtype=torch.float64, device=_summing(table))
         for block, u in zip(_blocks(rows), _blocks(upstream.movedim(dim, -1), self.inputs), strict=True):
             block, u = block.to(dtype), u.to(dtype)
             if wanted[0]:
-                slopes = of.slope(TORCH, expansion, block, alpha)
-                by_s.append(of.by_input(TORCH, u, slopes).to(s.dtype))
+                slopes = formulas.slope(TORCH, expansion, block, alpha)
+                by_s.append(formulas.by_input(TORCH, u, slopes).to(s.dtype))
             if wanted[1]:
-                found = of.by_coefficients(TORCH, expansion, u, block)
+                found = formulas.by_coefficients(TORCH, expansion, u, block)
                 if gamma is not None:
-                    by_gamma = (u * of.by_gamma(TORCH, expansion, block, alpha)).sum(0)
+                    by_gamma = (u * formulas.by_gamma(TORCH, expansion, block, alpha)).sum(0)
                     found = torch.cat([found.flatten(1), by_gamma.unsqueeze(1)], 1)
                 by_table += found.to(by_table.device)
         by_input = (

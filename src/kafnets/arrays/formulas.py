@@ -1,0 +1,124 @@
+r"""KAFs, :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)`, and 2D-KAFs, with their derivatives.
+
+A 2D-KAF is a sum along its first axis of sums along its second; a KAF has no second one. Along each axis the
+dictionary is cut into runs of neighboring elements, which come one after the other: factored ones for Gaussians of
+a fixed bandwidth on a grid, see :mod:`kafnets.arrays.factors`, for all others term by term.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from kafnets.arrays.factors import Factors, segments_of
+from kafnets.arrays.library import Array, Library
+from kafnets.arrays.runs import ALONE, NOTHING, Cut, Terms
+from kafnets.expansion import Expansion
+
+
+def value(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
+    """The expansion."""
+    return _sum(xp, expansion, s, alpha, "value", 0)
+
+
+def slope(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
+    """Its derivative by each input, in the shape of ``s``."""
+    slopes = [_sum(xp, expansion, s, alpha, "slope", axis) for axis in range(expansion.dimensions)]
+    return slopes[0] if len(slopes) == 1 else xp.reshape(xp.stack(slopes, axis=-1), xp.shape(s))
+
+
+def by_gamma(xp: Library, expansion: Expansion, s: Array, alpha: Array) -> Array:
+    """The derivative of each output by its bandwidth, which only the Gaussian has."""
+    found = [_sum(xp, expansion, s, alpha, "by_gamma", axis) for axis in range(expansion.dimensions)]
+    return found[0] if len(found) == 1 else found[0] + found[1]
+
+
+def by_input(xp: Library, upstream: Array, slopes: Array) -> Array:
+    """The derivative of ``sum(upstream * output)`` by the input, from its slopes."""
+    if slopes.shape[-1] == upstream.shape[-1]:
+        return slopes * upstream
+    # The axis counted from 0: autograd's derivative of ``repeat`` is wrong for negative ones.
+    return slopes * xp.repeat(upstream, 2, axis=len(upstream.shape) - 1)
+
+
+def by_coefficients(xp: Library, expansion: Expansion, upstream: Array, s: Array) -> Array:
+    """The derivative of ``sum(upstream * output)`` by alpha."""
+    (one, two), runs = _cut(xp, expansion, s, "value", 0)
+
+    def cells(number: Any) -> Array:
+        first, second = runs(number)
+        sums = {}
+        # Envelope and powers of one axis before those of the other: both together may leave all range.
+        for i, along in first.spread(upstream):
+            for j, term in second.spread(along):
+                sums[i, j] = (one.weights[i] * two.weights[j]) * over_rows(xp, term)
+        return xp.stack([sums[key] for key in sorted(sums)])
+
+    found = xp.collect(one.count * two.count, cells, s)
+    apart = xp.reshape(found, (one.count, two.count, one.length, two.length, -1))
+    shape = (-1, one.count * one.length, two.count * two.length)
+    whole = xp.reshape(xp.transpose(apart, (4, 0, 2, 1, 3)), shape)
+    return whole[:, : one.size, : two.size] if expansion.dimensions == 2 else whole[:, : one.size, 0]
+
+
+def over_rows(xp: Library, values: Array) -> Array:
+    """The sum over all axes but that of the channels."""
+    return xp.sum(values, axis=tuple(range(len(values.shape) - 1)))
+
+
+def _sum(xp: Library, expansion: Expansion, s: Array, alpha: Array, kind: str, axis: int) -> Array:
+    """Terms times coefficients, with the function ``kind`` of the kernel along ``axis``, its value along others."""
+    (one, two), runs = _cut(xp, expansion, s, kind, axis)
+    padded = two.padded(xp, one.padded(xp, xp.reshape(alpha, (-1, one.size, two.size)), 1), 2)
+    apart = xp.reshape(padded, (-1, one.count, one.length, two.count, two.length))
+    shape = (-1, one.count * two.count, one.length, two.length)
+    table = xp.reshape(xp.transpose(apart, (0, 1, 3, 2, 4)), shape)
+
+    def add(number: Any, total: Array) -> Array:
+        first, second = runs(number)
+        rows = [
+            second.sum([table[:, number, i, j] * (u * v) for j, v in enumerate(two.weights)])
+            for i, u in enumerate(one.weights)
+        ]
+        return first.sum(rows, total)
+
+    total = xp.accumulate(one.count * two.count, add, xp.zeros_like(s[..., :: expansion.dimensions]))
+    return one.slope * total if kind == "slope" else total
+
+
+def _cut(
+    xp: Library, expansion: Expansion, s: Array, kind: str, axis: int
+) -> tuple[tuple[Cut, Cut], Callable[[Any], tuple[Any, Any]]]:
+    """How each axis is cut, and what gives the runs of a number, one of each axis."""
+    kernel, elements, size = expansion.kernel, expansion.dictionary.values, expansion.dictionary.size
+    paired = expansion.dimensions == 2
+    places = [s[..., axis :: expansion.dimensions] for axis in range(expansion.dimensions)]
+    if expansion.factored:
+        cut = segments_of(expansion, xp.is_double(s))
+        one, two = (functools.partial(Factors.of, xp, cut, kind == "slope" and axis == k) for k in (0, 1))
+        if not paired:
+            return (cut, ALONE), lambda i: (one(i, s), NOTHING)
+        return (cut, cut), lambda i: (one(i // cut.count, places[0]), two(i % cut.count, places[1]))
+    cuts = Cut(size, size, 1), Cut(size, 1, size) if paired else ALONE
+    if paired and not kernel.separable:
+
+        def joint(i: Any, j: int) -> Array:
+            point = (*places, xp.element(elements, i, s), elements[j])
+            return kernel.value2d(xp, *point) if kind == "value" else kernel.slopes2d(xp, *point)[axis]
+
+        return cuts, lambda i: (NOTHING, Terms(xp, size, functools.partial(joint, i)))
+    along = [getattr(kernel, kind) if k == axis else kernel.value for k in (0, 1)]
+
+    def first(i: Any) -> Terms:
+        return Terms(xp, 1, lambda _: along[0](xp, places[0], xp.element(elements, i, s)))
+
+    if not paired:
+        return cuts, lambda i: (first(i), NOTHING)
+    term = functools.partial(_term, xp, along[1], places[1], elements)
+    second = Terms(xp, size, [term(j) for j in range(size)].__getitem__ if xp.keeps_terms else term)
+    return cuts, lambda i: (first(i), second)
+
+
+def _term(
+    xp: Library, function: Callable[..., Array], s: Array, elements: tuple[float, ...], j: int
+) -> Array:
+    return function(xp, s, elements[j])
