@@ -1,58 +1,43 @@
 """Moving trained activations between frameworks, by way of NumPy arrays that all can read and write."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from kafnets.frontends.plan import Expansion, twin
-from kafnets.kernels import Gaussian, Kernel
-from kafnets.nn.expansions import KAF, KAF2D
-from kafnets.nn.initializers import Normal
+from kafnets.expansion import Expansion
 
 Arrays = dict[str, NDArray[np.float64]]
 """``alpha``, and ``log_gamma`` where the bandwidth is learned."""
 
 
-@dataclass(frozen=True)
-class Trained:
-    """All that an activation is, in no framework's own terms.
-
-    Attributes:
-        dimensions: 1 for a KAF, 2 for a 2D-KAF.
-        kernel: with the bandwidth that it started with, whatever rule that came from.
-        dictionary: its elements.
-        arrays: its parameters.
-    """
-
-    dimensions: int
-    kernel: Kernel
-    dictionary: tuple[float, ...]
-    arrays: Arrays
-
-    @classmethod
-    def of(cls, module: Expansion) -> "Trained":
-        """From torch."""
-        if not isinstance(module, KAF | KAF2D):
-            raise TypeError(f"module must be a kafnets.KAF or KAF2D, got {type(module).__name__}")
-        kernel = module.kernel
-        if isinstance(kernel, Gaussian):
-            kernel = replace(kernel, gamma=module._first_gamma)
-        return cls(
-            module._dimensions, kernel, tuple(module._exact_dictionary.tolist()), parameters_of(module)
-        )
-
-    def to_torch(self, dim: int, dtype: torch.dtype = torch.float32) -> Expansion:
-        """As a module of torch whose channels are along ``dim``."""
-        options = {"kernel": self.kernel, "dictionary": self.dictionary, "dim": dim, "init": Normal(0.0)}
-        module = twin(self.dimensions, len(self.arrays["alpha"]), options)
-        with torch.no_grad():
-            for name, parameter in module.named_parameters():
-                parameter.copy_(torch.from_numpy(np.array(self.arrays[name], dtype=np.float64)))
-        return module.to(dtype)
+def arrays_of(
+    layer: Any, to_numpy: Callable[[Any], Any] = lambda each: each.detach().cpu().double().numpy()
+) -> Arrays:
+    """The parameters of an activation; of torch, unless told how they become arrays."""
+    if not isinstance(getattr(layer, "expansion", None), Expansion) or not hasattr(layer, "groups"):
+        raise TypeError(f"module must be a kafnets.KAF or kafnets.KAF2D, got {type(layer).__name__}")
+    found = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
+    return {name: np.array(to_numpy(each), np.float64) for name, each in found.items() if each is not None}
 
 
-def parameters_of(module: Expansion) -> Arrays:
-    """The parameters of a torch module, in float64."""
-    return {name: each.detach().cpu().double().numpy().copy() for name, each in module.named_parameters()}
+def options_of(layer: Any, dim: int | None) -> dict[str, Any]:
+    """Those with which a layer of any framework does the same, along ``dim`` or the axis that it has."""
+    kernel, dictionary = layer.expansion.kernel, layer.expansion.dictionary.values
+    where = layer.dim if dim is None else dim
+    return {"groups": layer.groups, "dim": where, "kernel": kernel, "dictionary": dictionary}
+
+
+def torch_module(dimensions: int, num_features: int, arrays: Arrays, options: dict[str, Any]) -> Any:
+    """A module of torch with these parameters."""
+    import torch
+
+    import kafnets
+
+    cls = kafnets.KAF if dimensions == 1 else kafnets.KAF2D
+    module = cls(num_features, init=kafnets.Normal(0.0), **options)
+    with torch.no_grad():
+        for name, values in arrays.items():
+            getattr(module, name).copy_(torch.from_numpy(values))
+    return module

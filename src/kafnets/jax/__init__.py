@@ -6,22 +6,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafnets.kernels import Gaussian as Gaussian
-from kafnets.kernels import Periodic as Periodic
-from kafnets.kernels import Polynomial as Polynomial
-from kafnets.kernels import ReLUKernel as ReLUKernel
-from kafnets.kernels import Softplus as Softplus
-from kafnets.nn.initializers import Normal as Normal
-from kafnets.nn.initializers import Ridge as Ridge
-
 try:
     from kafnets.jax.functions import coefficients as coefficients
     from kafnets.jax.functions import kaf as kaf
     from kafnets.jax.functions import kaf2d as kaf2d
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"kafnets.jax needs {error.name}: pip install 'kafnets[jax]'", name=error.name
-    ) from None
+    error.msg = f"kafnets.jax needs {error.name}: pip install 'kafnets[jax]'"
+    raise
 
 if TYPE_CHECKING:
     from kafnets.jax.modules import KAF as KAF
@@ -36,7 +27,6 @@ def __getattr__(name: str) -> Any:
     try:
         from kafnets.jax import modules
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"kafnets.jax.{name} needs {error.name}: pip install 'kafnets[jax]'", name=error.name
-        ) from None
+        error.msg = f"kafnets.jax.{name} needs {error.name}: pip install 'kafnets[jax]'"
+        raise
     return getattr(modules, name)
