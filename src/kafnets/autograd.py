@@ -82,15 +82,6 @@ def to_torch(
 ) -> Any:
     """A torch module with these parameters, as :func:`from_torch` gives them, and channels along ``dim``.
 
-    ``num_features`` is the number of channels, where some share a function; a single function is for all.
+    ``num_features`` is the number of channels, if some share a function; a single function is for all.
     """
-    groups = len(parameters["alpha"])
-    wide = groups * expansion.dimensions if groups > 1 else 1
-    arrays = {name: numpy.array(each, numpy.float64) for name, each in parameters.items()}
-    options = {
-        "groups": groups,
-        "dim": dim,
-        "kernel": expansion.kernel,
-        "dictionary": expansion.dictionary.values,
-    }
-    return torch_module(expansion.dimensions, num_features or wide, arrays, options)
+    return torch_module(parameters, expansion, num_features, dim)

@@ -396,9 +396,9 @@ def dictionary_of_two(kernel: kafnets.Kernel | None = None) -> kafnets.Expansion
         (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 5)), gamma=1.0), "leave gamma out"),
         (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 2)), dictionary_of_two(LEARNED)), "needs gamma"),
         (lambda: front.KAF2D(2, kernel=kafnets.ReLUKernel(), init="elu"), "two-dimensional form"),
-        (lambda: front.coefficients(4), "key must be given for random first values"),
-        (lambda: front.KAF(3), "rngs must be given"),
-        (lambda: front.KAF(3, init=kafnets.Normal(1.0)), "rngs must be given"),
+        (lambda: front.coefficients(4), "need a key: key=jax.random.key"),
+        (lambda: front.KAF(3), "need a key: .* or rngs=nnx.Rngs"),
+        (lambda: front.KAF(3, init=kafnets.Normal(1.0)), "need a key: .* or rngs=nnx.Rngs"),
         (lambda: front.KAF(3, rngs=0), "rngs must be nnx.Rngs"),  # type: ignore[arg-type]
         (lambda: front.KAF2D(3, rngs=nnx.Rngs(0)), "num_features must be even"),
         (lambda: front.KAF(6, groups=4, rngs=nnx.Rngs(0)), "groups must be a divisor of 6"),

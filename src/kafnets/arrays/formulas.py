@@ -1,17 +1,15 @@
 r"""KAFs, :math:`\sum_i \alpha_{n,i} \, \kappa(s, d_i)`, and 2D-KAFs, with their derivatives.
 
 A 2D-KAF is a sum along its first axis of sums along its second; a KAF has no second one. Along each axis the
-dictionary is cut into runs of neighboring elements, which come one after the other: factored ones for Gaussians of
-a fixed bandwidth on a grid, see :mod:`kafnets.arrays.factors`, for all others term by term.
+dictionary is cut into runs of neighboring elements, which come one after the other.
 """
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
-from kafnets.arrays.factors import Factors, segments_of
 from kafnets.arrays.library import Array, Library
-from kafnets.arrays.runs import ALONE, NOTHING, Cut, Terms
+from kafnets.arrays.runs import ALONE, NOTHING, Cut, Factors, Terms, segments_of
 from kafnets.expansion import Expansion
 
 
@@ -66,7 +64,7 @@ def over_rows(xp: Library, values: Array) -> Array:
 
 
 def _sum(xp: Library, expansion: Expansion, s: Array, alpha: Array, kind: str, axis: int) -> Array:
-    """Terms times coefficients, with the function ``kind`` of the kernel along ``axis``, its value along others."""
+    """Terms times coefficients, with the kernel's function ``kind`` along ``axis``, its value elsewhere."""
     (one, two), runs = _cut(xp, expansion, s, kind, axis)
     padded = two.padded(xp, one.padded(xp, xp.reshape(alpha, (-1, one.size, two.size)), 1), 2)
     apart = xp.reshape(padded, (-1, one.count, one.length, two.count, two.length))
@@ -91,34 +89,34 @@ def _cut(
     """How each axis is cut, and what gives the runs of a number, one of each axis."""
     kernel, elements, size = expansion.kernel, expansion.dictionary.values, expansion.dictionary.size
     paired = expansion.dimensions == 2
-    places = [s[..., axis :: expansion.dimensions] for axis in range(expansion.dimensions)]
+
+    def place(k: int) -> Array:  # cut out in each turn: compilers would keep what is cut out before
+        return s[..., k :: expansion.dimensions]
+
     if expansion.factored:
         cut = segments_of(expansion, xp.is_double(s))
         one, two = (functools.partial(Factors.of, xp, cut, kind == "slope" and axis == k) for k in (0, 1))
         if not paired:
             return (cut, ALONE), lambda i: (one(i, s), NOTHING)
-        return (cut, cut), lambda i: (one(i // cut.count, places[0]), two(i % cut.count, places[1]))
-    cuts = Cut(size, size, 1), Cut(size, 1, size) if paired else ALONE
+        return (cut, cut), lambda i: (one(i // cut.count, place(0)), two(i % cut.count, place(1)))
+    cuts = Cut(size, size, 1, (1.0,)), Cut(size, 1, size, (1.0,) * size) if paired else ALONE
     if paired and not kernel.separable:
 
         def joint(i: Any, j: int) -> Array:
-            point = (*places, xp.element(elements, i, s), elements[j])
+            point = (place(0), place(1), xp.element(elements, i, s), elements[j])
             return kernel.value2d(xp, *point) if kind == "value" else kernel.slopes2d(xp, *point)[axis]
 
         return cuts, lambda i: (NOTHING, Terms(xp, size, functools.partial(joint, i)))
     along = [getattr(kernel, kind) if k == axis else kernel.value for k in (0, 1)]
 
     def first(i: Any) -> Terms:
-        return Terms(xp, 1, lambda _: along[0](xp, places[0], xp.element(elements, i, s)))
+        return Terms(xp, 1, lambda _: along[0](xp, place(0), xp.element(elements, i, s)))
 
     if not paired:
         return cuts, lambda i: (first(i), NOTHING)
-    term = functools.partial(_term, xp, along[1], places[1], elements)
-    second = Terms(xp, size, [term(j) for j in range(size)].__getitem__ if xp.keeps_terms else term)
-    return cuts, lambda i: (first(i), second)
 
+    def term(j: int) -> Array:
+        return along[1](xp, place(1), elements[j])
 
-def _term(
-    xp: Library, function: Callable[..., Array], s: Array, elements: tuple[float, ...], j: int
-) -> Array:
-    return function(xp, s, elements[j])
+    kept = [term(j) for j in range(size)] if xp.keeps_terms else None
+    return cuts, lambda i: (first(i), Terms(xp, size, kept.__getitem__ if kept else term))

@@ -16,6 +16,10 @@ class Framework(Library):
     bandwidth, in one precision.
     """
 
+    def astype(self, array: Array, dtype: Any) -> Array:
+        """With numbers of another type."""
+        return array if array.dtype == dtype else array.astype(dtype)
+
     def expand(self, expansion: Expansion, *arrays: Array) -> Array:
         """As :meth:`value`, and the framework knows the derivatives."""
         raise NotImplementedError
@@ -53,19 +57,8 @@ class Framework(Library):
     ) -> Any:
         r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
 
-        Can be differentiated in both modes and more than once.
-
-        Args:
-            x: any shape, with N channels along ``dim``. Half precision is computed in float32.
-            alpha: ``(N, D)``; or ``(G, D)``, with G a divisor of N, for functions that N / G neighboring
-                channels share, ``(1, D)`` for one function for all.
-            expansion: kernel and dictionary. None: the paper's, with D elements from -3 to 3.
-            dim: the channel axis.
-            gamma: the present value of a learned bandwidth, ``()`` or one per function; for expansions whose
-                kernel says ``learn_gamma``.
-
-        Returns:
-            The shape and dtype of ``x``.
+        Arguments as for :func:`kafnets.functional.kaf`, with the channels last by default. Can be
+        differentiated in both modes and more than once. Half precision is computed in float32.
         """
         return self._call(1, x, alpha, expansion, dim, gamma)
 

@@ -26,18 +26,17 @@ class Library:
 
     def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
         """``turn(i, total)`` gives the next total, for i from 0 to ``count``."""
-        total = start
         for i in range(count):
-            total = turn(i, total)
-        return total
-
-    def element(self, values: Sequence[float], i: Any, like: Array) -> Any:
-        """The i-th of some numbers, for use beside ``like``."""
-        return values[i]
+            start = turn(i, start)
+        return start
 
     def collect(self, count: int, turn: Callable[[Any], Array], like: Array) -> Array:
         """``turn(i)`` for i from 0 to ``count``, stacked in front; numbers are those of ``like``."""
         return self._module.stack([turn(i) for i in range(count)])
+
+    def element(self, values: Sequence[float], i: Any, like: Array) -> Any:
+        """The i-th of some numbers, for use beside ``like``."""
+        return values[i]
 
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """``a * b + c``."""
@@ -46,10 +45,6 @@ class Library:
     def is_double(self, array: Array) -> bool:
         """Whether its numbers are float64."""
         return "float64" in str(array.dtype)
-
-    def astype(self, array: Array, dtype: Any) -> Array:
-        """With numbers of another type."""
-        return array if array.dtype == dtype else array.astype(dtype)
 
     def slope(self, function: Callable[[Array], Array], s: Array) -> Array:
         """The derivative of a function that is applied value by value, for kernels that give none."""

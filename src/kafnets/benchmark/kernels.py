@@ -9,7 +9,7 @@ from torch import nn
 from kafnets.benchmark import memory
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.benchmark.rows import Row, adam_step, kaf2d_row, kaf_row, peer_rows, step, torch_rows
-from kafnets.nn.expansions import KAF
+from kafnets.nn import KAF
 from kafnets.provenance import provenance
 from kafnets.timing import interleaved, threads
 
@@ -27,7 +27,7 @@ def run(*, quick: bool, say: Say) -> dict[str, Any]:
     """Everything, as one result. ``quick`` takes fewer repetitions and leaves out the slowest rows."""
     seconds = 0.3 if quick else 2.0
     result: dict[str, Any] = {"provenance": provenance(), "profile": "quick" if quick else "full"}
-    say("checking against the reference")
+    say("checking against the plain formula in float64")
     result["errors"] = check()
     with threads(1):
         result["one thread"], result["beside the plain formulas"] = {}, {}

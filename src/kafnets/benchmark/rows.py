@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kafnets.nn.expansions import KAF, KAF2D
+from kafnets.nn import KAF, KAF2D
 from kafnets.ops import use_backend
 
 

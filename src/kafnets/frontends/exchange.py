@@ -1,6 +1,5 @@
 """Moving trained activations between frameworks, by way of NumPy arrays that all can read and write."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,32 +11,39 @@ Arrays = dict[str, NDArray[np.float64]]
 """``alpha``, and ``log_gamma`` where the bandwidth is learned."""
 
 
-def arrays_of(
-    layer: Any, to_numpy: Callable[[Any], Any] = lambda each: each.detach().cpu().double().numpy()
-) -> Arrays:
-    """The parameters of an activation; of torch, unless told how they become arrays."""
+def arrays_of(layer: Any) -> Arrays:
+    """The parameters of an activation of any framework."""
     if not isinstance(getattr(layer, "expansion", None), Expansion) or not hasattr(layer, "groups"):
         raise TypeError(f"module must be a kafnets.KAF or kafnets.KAF2D, got {type(layer).__name__}")
     found = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
-    return {name: np.array(to_numpy(each), np.float64) for name, each in found.items() if each is not None}
+    given = {name: getattr(each, "value", each) for name, each in found.items() if each is not None}
+    plain = {name: each.detach().cpu() if hasattr(each, "detach") else each for name, each in given.items()}
+    return {name: np.asarray(each).astype(np.float64) for name, each in plain.items()}
 
 
-def options_of(layer: Any, dim: int | None) -> dict[str, Any]:
-    """Those with which a layer of any framework does the same, along ``dim`` or the axis that it has."""
-    kernel, dictionary = layer.expansion.kernel, layer.expansion.dictionary.values
-    where = layer.dim if dim is None else dim
-    return {"groups": layer.groups, "dim": where, "kernel": kernel, "dictionary": dictionary}
+def to_torch(layer: Any, *, dim: int | None = None) -> Any:
+    """The same activation as a torch module; channels along ``dim``, or along the layer's."""
+    if getattr(layer, "built", True) is False:
+        raise ValueError("layer has no coefficients yet: call it on data, or build it, first")
+    return torch_module(
+        arrays_of(layer), layer.expansion, layer.num_features, layer.dim if dim is None else dim
+    )
 
 
-def torch_module(dimensions: int, num_features: int, arrays: Arrays, options: dict[str, Any]) -> Any:
-    """A module of torch with these parameters."""
+def torch_module(arrays: Arrays, expansion: Expansion, num_features: int | None, dim: int) -> Any:
+    """A torch module with these parameters. Without ``num_features`` no function is shared, or one by all."""
     import torch
 
     import kafnets
 
-    cls = kafnets.KAF if dimensions == 1 else kafnets.KAF2D
-    module = cls(num_features, init=kafnets.Normal(0.0), **options)
+    cls, groups = kafnets.KAF if expansion.dimensions == 1 else kafnets.KAF2D, len(arrays["alpha"])
+    if num_features is None:
+        num_features = groups * expansion.dimensions if groups > 1 else 1
+    start, elements = kafnets.Normal(0.0), expansion.dictionary.values
+    module = cls(
+        num_features, groups=groups, dim=dim, init=start, kernel=expansion.kernel, dictionary=elements
+    )
     with torch.no_grad():
         for name, values in arrays.items():
-            getattr(module, name).copy_(torch.from_numpy(values))
+            getattr(module, name).copy_(torch.as_tensor(values))
     return module

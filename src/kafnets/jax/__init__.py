@@ -6,6 +6,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from kafnets.frontends.exchange import to_torch as to_torch
+
 try:
     from kafnets.jax.functions import coefficients as coefficients
     from kafnets.jax.functions import kaf as kaf
@@ -18,11 +20,10 @@ if TYPE_CHECKING:
     from kafnets.jax.modules import KAF as KAF
     from kafnets.jax.modules import KAF2D as KAF2D
     from kafnets.jax.modules import from_torch as from_torch
-    from kafnets.jax.modules import to_torch as to_torch
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("KAF", "KAF2D", "from_torch", "to_torch"):
+    if name not in ("KAF", "KAF2D", "from_torch"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from kafnets.jax import modules

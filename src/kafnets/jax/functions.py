@@ -65,13 +65,7 @@ def coefficients(
 ) -> Array:
     """First values of alpha: ``(functions, D)``, or ``(functions, D, D)`` for two dimensions.
 
-    Args:
-        functions: how many.
-        key: of ``jax.random``, for random ones.
-        init: as for :class:`kafnets.KAF`: None for the paper's random values, "tanh" to follow tanh.
-        dimensions: 2 for a 2D-KAF.
-        dtype: of the result; JAX's usual one if None.
-        options: those of :meth:`kafnets.Expansion.of`.
+    ``key`` is for random ones; ``init`` and options are those of :class:`kafnets.KAF`.
     """
     source = Source(key, jnp.result_type(float) if dtype is None else dtype)
     return first_values(jnp, init, functions, Expansion.of(dimensions, **options), source, source.dtype)
@@ -80,13 +74,13 @@ def coefficients(
 class Source:
     """How JAX draws first values: see :class:`kafnets.starts.Source`."""
 
-    def __init__(self, key: Array | None, dtype: Any, hint: str = "key=jax.random.key(0)") -> None:
-        self.key, self.dtype, self.hint = key, dtype, hint
+    def __init__(self, key: Array | None, dtype: Any) -> None:
+        self.key, self.dtype = key, dtype
 
     def normal(self, std: float, shape: tuple[int, ...]) -> Array:
         """Each time from a new key."""
         if self.key is None:
-            raise ValueError(f"{self.hint.split('=')[0]} must be given for random first values: {self.hint}")
+            raise ValueError("random first values need a key: key=jax.random.key(0), or rngs=nnx.Rngs(0)")
         self.key, key = jax.random.split(self.key)
         return std * jax.random.normal(key, shape, self.dtype)
 

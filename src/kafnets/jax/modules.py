@@ -8,7 +8,7 @@ from flax import nnx
 
 from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion, ExpansionOptions
-from kafnets.frontends.exchange import arrays_of, options_of, torch_module
+from kafnets.frontends.exchange import arrays_of
 from kafnets.jax.functions import Source, kaf, kaf2d
 from kafnets.starts import Init, Normal, first_values
 
@@ -33,7 +33,7 @@ class _Activation(nnx.Module):
         self.num_features, self.dim = num_features, dim
         self.expansion = Expansion.of(self.dimensions, **options)
         dtype = jnp.result_type(float) if param_dtype is None else param_dtype
-        source = Source(None if rngs is None else rngs.params(), dtype, "rngs=nnx.Rngs(0)")
+        source = Source(None if rngs is None else rngs.params(), dtype)
         self.alpha = nnx.Param(first_values(jnp, init, self.groups, self.expansion, source, dtype))
         first = self.expansion.first_log_gamma(self.groups) if self.expansion.learn_gamma else None
         self.log_gamma = None if first is None else nnx.Param(jnp.asarray(first, dtype))
@@ -67,22 +67,18 @@ class KAF(_Activation):
 
 
 class KAF2D(_Activation):
-    """Two-dimensional KAF: each pair of neighbors becomes one function of both. See :class:`kafnets.KAF2D`."""
+    """Two-dimensional KAF: each pair of neighbors becomes one function of both. See :class:`KAF`."""
 
     dimensions = 2
 
 
 def from_torch(module: Any, *, dim: int | None = None) -> KAF | KAF2D:
     """The same activation as a Flax module; channels along ``dim``, or along the torch module's."""
-    arrays = arrays_of(module)
-    cls = KAF if module.expansion.dimensions == 1 else KAF2D
-    made = cls(module.num_features, init=Normal(0.0), **options_of(module, dim))
+    arrays, expansion = arrays_of(module), module.expansion
+    cls = KAF if expansion.dimensions == 1 else KAF2D
+    options: ExpansionOptions = {"kernel": expansion.kernel, "dictionary": expansion.dictionary.values}
+    dim = module.dim if dim is None else dim
+    made = cls(module.num_features, groups=module.groups, dim=dim, init=Normal(0.0), **options)
     for name, values in arrays.items():
         getattr(made, name)[...] = jnp.asarray(values, made.alpha.dtype)
     return made
-
-
-def to_torch(module: KAF | KAF2D, *, dim: int | None = None) -> Any:
-    """The same activation as a torch module; channels along ``dim``, or along the Flax module's."""
-    arrays = arrays_of(module, lambda each: each[...])
-    return torch_module(module.dimensions, module.num_features, arrays, options_of(module, dim))

@@ -13,12 +13,12 @@ except ModuleNotFoundError as error:
     error.msg = "kafnets.keras needs keras: pip install 'kafnets[keras]'"
     if error.name != "keras":
         error.msg = (
-            f"Keras runs on {error.name} here, which is not installed: pip install {error.name}, or choose another "
-            "before Keras is imported, by the environment variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
+            f"Keras runs on {error.name} here, which is not installed: pip install {error.name}, or choose "
+            "another before Keras is imported: set the variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
         )
     raise
 
+from kafnets.frontends.exchange import to_torch as to_torch
 from kafnets.keras.layers import KAF as KAF
 from kafnets.keras.layers import KAF2D as KAF2D
 from kafnets.keras.layers import from_torch as from_torch
-from kafnets.keras.layers import to_torch as to_torch

@@ -1,5 +1,6 @@
 """The layers."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
@@ -8,7 +9,7 @@ from keras import ops
 
 from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion, ExpansionOptions
-from kafnets.frontends.exchange import arrays_of, options_of, torch_module
+from kafnets.frontends.exchange import arrays_of
 from kafnets.kernels import Gaussian, Periodic, Polynomial, ReLUKernel, Softplus
 from kafnets.starts import FUNCTIONS, Normal, Ridge, first_values, resolve_init
 
@@ -113,15 +114,15 @@ class KAF(_Activation):
 
         keras.Sequential([keras.layers.Dense(300), kafnets.keras.KAF(), keras.layers.Dense(1)])
 
-    Arguments as for :class:`kafnets.KAF`, without ``num_features``, which comes from the first input; ``init`` may
-    also be one of Keras's initializers, and ``groups=1`` is one function for any number of channels. With a
-    half-precision dtype policy, inputs and outputs are in half precision and the sum in float32.
+    Arguments as for :class:`kafnets.KAF`, without ``num_features``, which the first input tells; ``init``
+    may be one of Keras's initializers, too, and ``groups=1`` is one function for any number of channels. With
+    a half-precision dtype policy, inputs and outputs are in half precision and the sum in float32.
 
     Args:
         dim: the channel axis; the last one by default, as in Keras.
         alpha_regularizer: as Keras's layers take them.
         alpha_constraint: as Keras's layers take them.
-        options: those of :meth:`kafnets.Expansion.of`, and of every layer: ``name``, ``dtype``, ``trainable``.
+        options: of :meth:`kafnets.Expansion.of`, and of every layer: ``name``, ``dtype``, ``trainable``.
     """
 
     dimensions = 1
@@ -139,38 +140,27 @@ def from_torch(module: Any, *, dim: int | None = None, **options: Any) -> KAF | 
 
     ``options`` are as every layer takes them: ``name``, ``dtype``, ``trainable``.
     """
-    arrays, dimensions = arrays_of(module), module.expansion.dimensions
-    layer = (KAF if dimensions == 1 else KAF2D)(**options_of(module, dim), **options)
+    arrays, expansion = arrays_of(module), module.expansion
+    cls = KAF if expansion.dimensions == 1 else KAF2D
+    options |= {"kernel": expansion.kernel, "dictionary": expansion.dictionary.values}
+    layer = cls(groups=module.groups, dim=module.dim if dim is None else dim, **options)
     shape: list[int | None] = [None] * max(2, layer.dim + 1, -layer.dim)
-    shape[layer.dim] = max(module.num_features, dimensions)
+    shape[layer.dim] = max(module.num_features, expansion.dimensions)
     layer.build(tuple(shape))
     for name, values in arrays.items():
         getattr(layer, name).assign(values)
     return layer
 
 
-def to_torch(layer: KAF | KAF2D, *, dim: int | None = None) -> Any:
-    """The same activation as a torch module; channels along ``dim``, or along the layer's."""
-    if not layer.built:
-        raise ValueError("layer has no coefficients yet: call it on data, or build it, first")
-    arrays = arrays_of(layer, ops.convert_to_numpy)
-    return torch_module(layer.dimensions, layer.num_features, arrays, options_of(layer, dim))
-
-
 def _framework() -> Any:
     """Where the functions are for the backend that Keras runs on."""
-    functions: Any
-    if keras.backend.backend() == "tensorflow":
-        from kafnets.keras import tensorflow as functions
-    elif keras.backend.backend() == "jax":
-        from kafnets.jax import functions
-    elif keras.backend.backend() == "torch":
-        from kafnets import functional as functions
-    else:
+    known = {"tensorflow": "keras.tensorflow", "jax": "jax.functions", "torch": "functional"}
+    backend = keras.backend.backend()
+    if backend not in known:
         raise RuntimeError(
-            "kafnets.keras runs on tensorflow, jax and torch: set KERAS_BACKEND to one of them"
+            f"kafnets.keras runs on {', '.join(known)}, but Keras on {backend}: set KERAS_BACKEND"
         )
-    return functions
+    return importlib.import_module(f"kafnets.{known[backend]}")
 
 
 def _initializer(given: Any) -> Any:
