@@ -6,15 +6,17 @@ import autograd.numpy as np
 from autograd import grad
 from autograd.misc.optimizers import adam
 
+from kafnets import Expansion, Gaussian
 from kafnets.autograd import coefficients, kaf
 
 HIDDEN = 32
+EXPANSION = Expansion.of(kernel=Gaussian(gamma=1.0, learn_gamma=True))
 Parameters = dict[str, Any]
 
 
 def network(parameters: Parameters, x: Any) -> Any:
     s = x @ parameters["w1"] + parameters["b1"]
-    g = kaf(s, parameters["alpha"], gamma=np.exp(parameters["log_gamma"]))
+    g = kaf(s, parameters["alpha"], EXPANSION, gamma=np.exp(parameters["log_gamma"]))
     return g @ parameters["w2"] + parameters["b2"]
 
 

@@ -5,7 +5,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from kafnets import Expansion, Gaussian
 from kafnets.jax import coefficients, kaf
+
+EXPANSION = Expansion.of(kernel=Gaussian(gamma=1.0, learn_gamma="neuron"))
 
 
 class KAF(eqx.Module):
@@ -15,11 +18,11 @@ class KAF(eqx.Module):
     log_gamma: jax.Array
 
     def __init__(self, num_features: int, *, key: jax.Array) -> None:
-        self.alpha = coefficients(num_features, seed=key)
+        self.alpha = coefficients(num_features, key=key)
         self.log_gamma = jnp.zeros(num_features)
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        return kaf(x, self.alpha, gamma=jnp.exp(self.log_gamma))
+        return kaf(x, self.alpha, EXPANSION, gamma=jnp.exp(self.log_gamma))
 
 
 class Network(eqx.Module):

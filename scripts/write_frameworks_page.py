@@ -39,7 +39,7 @@ def text() -> str:
         times.append(f"| {name} | {' | '.join(f'{median[a] / median[b]:.2f}' for a, b in ratios)} |")
     return "\n".join(
         [
-            "`kafnets bench frameworks` compares every framework with the float64 reference, and then times it "
+            "`kafnets bench frameworks` compares every framework with the plain formula in float64, and then times it "
             "beside the framework's own activations.",
             "",
             "Largest errors, over the largest value:",

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from kafnets.expansion import Expansion, check_coefficients, expansion_for
+from kafnets.arguments import checked_call
+from kafnets.expansion import Expansion
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
 from kafnets.ops.kaf import nan_in_slopes, terms
@@ -52,23 +53,17 @@ def kaf(
     Returns:
         The shape, dtype and memory layout of ``x``. Half precision is computed in float32.
     """
-    expansion = _checked(x, alpha, expansion, 1, gamma)
+    expansion, sharing = _checked(1, x, alpha, expansion, dim, gamma)
     if (expansion.base is not None and expansion.base.learned) is (weight is None):
         need = "needs weight, one per function" if weight is None else "has no weight: leave it out"
         raise ValueError(f"the base {expansion.base!r} {need}")
     if weight is not None and weight.shape != alpha.shape[:1]:
         raise ValueError(f"weight must have the shape {tuple(alpha.shape[:1])}, got {tuple(weight.shape)}")
-    formula, channels = formula_of(expansion), _channels(x, dim)
+    formula = formula_of(expansion)
     table = formula.table(alpha, weight, gamma)
-    groups = len(alpha)
-    if groups == channels:
+    if sharing == 1:
         return apply(formula, x, table, dim)
-    if groups == 0 or channels % groups:
-        raise ValueError(
-            f"alpha must have one function for each of the {channels} channels of x along dim={dim}, or a "
-            f"divisor of that number, got {groups}"
-        )
-    return in_groups(lambda s, axis: apply(formula, s, table, axis), x, groups, dim)
+    return in_groups(lambda s, axis: apply(formula, s, table, axis), x, len(alpha), dim)
 
 
 def kaf2d(
@@ -80,18 +75,10 @@ def kaf2d(
     gamma: Tensor | None = None,
 ) -> Tensor:
     """As :func:`kaf` for pairs of neighbors: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
-    expansion = _checked(x, alpha, expansion, 2, gamma)
-    formula, channels, groups = formula_of(expansion), _channels(x, dim), len(alpha)
-    pairs = channels // 2
-    if channels % 2 or groups == 0 or pairs % groups:
-        raise ValueError(
-            f"alpha must have one function for each pair of the {channels} channels of x along dim={dim}, or "
-            f"a divisor of that number, got {groups}"
-        )
+    expansion, sharing = _checked(2, x, alpha, expansion, dim, gamma)
+    formula = formula_of(expansion)
     table = formula.table(alpha, None, gamma)
-    if groups != pairs:
-        table = table.repeat_interleave(pairs // groups, 0)
-    return apply(formula, x, table, dim)
+    return apply(formula, x, table if sharing == 1 else table.repeat_interleave(sharing, 0), dim)
 
 
 def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Tensor:
@@ -130,27 +117,14 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
 
 
 def _checked(
-    x: Tensor, alpha: Tensor, expansion: Expansion | None, dimensions: int, gamma: Tensor | None
-) -> Expansion:
+    dimensions: int, x: Tensor, alpha: Tensor, expansion: Expansion | None, dim: int, gamma: Tensor | None
+) -> tuple[Expansion, int]:
     _check_floating(x)
-    if alpha.dim() != 1 + dimensions:
-        wanted = "(N, D)" if dimensions == 1 else "(P, D, D)"
-        raise ValueError(f"alpha must have the shape {wanted}, got {tuple(alpha.shape)}")
-    if expansion is None:
-        expansion = expansion_for(tuple(alpha.shape), dimensions)
-    _check_expansion(expansion, dimensions)
-    check_coefficients(expansion, alpha.shape)
+    gamma_shape = None if gamma is None else gamma.shape
+    checked = checked_call(dimensions, x.shape, alpha.shape, expansion, dim, gamma_shape)
     if alpha.device != x.device:
         raise ValueError(f"x is on {x.device} but alpha is on {alpha.device}: move one of them")
-    if bool(expansion.learn_gamma) is (gamma is None):
-        need = "needs gamma, its present value" if gamma is None else "has a fixed bandwidth: leave gamma out"
-        raise ValueError(f"the kernel {expansion.kernel!r} {need}")
-    if gamma is not None and tuple(gamma.shape) not in ((), (len(alpha),)):
-        raise ValueError(
-            f"gamma must be one number, or one for each of the {len(alpha)} functions, got the shape "
-            f"{tuple(gamma.shape)}"
-        )
-    return expansion
+    return checked
 
 
 def _check_expansion(expansion: object, dimensions: int) -> None:
@@ -163,9 +137,3 @@ def _check_expansion(expansion: object, dimensions: int) -> None:
 def _check_floating(x: Tensor) -> None:
     if not x.is_floating_point():
         raise TypeError(f"x must be a floating-point tensor, got {x.dtype}: convert it, say with .float()")
-
-
-def _channels(x: Tensor, dim: int) -> int:
-    if not -x.dim() <= dim < x.dim():
-        raise ValueError(f"dim must be one of the {x.dim()} axes of x of shape {tuple(x.shape)}, got {dim}")
-    return x.shape[dim]

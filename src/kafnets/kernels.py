@@ -20,12 +20,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
+from kafnets.plain import Plain
+
 Array = Any
 """An array of whatever library ``xp`` stands for."""
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Plain):
     """What all kernels share. Subclass it to add a kernel of your own.
 
     Activations must be finite where a kernel grows without bound: a sum of infinite terms is NaN.

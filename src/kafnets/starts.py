@@ -1,16 +1,19 @@
 """First values of the mixing coefficients: random ones, or those that follow a known function."""
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.arrays.library import NUMPY
+from kafnets.checks import check_integer
 from kafnets.expansion import Expansion
 from kafnets.functions import FUNCTIONS
+from kafnets.plain import Plain
 
 Array = NDArray[np.float64]
 
@@ -29,6 +32,21 @@ class Source(Protocol):
         """A user's function, called with the framework's own arrays."""
 
 
+class NumpySource:
+    """How NumPy does: random values from a seed."""
+
+    def __init__(self, seed: SupportsIndex) -> None:
+        self._generator = np.random.default_rng(operator.index(seed))
+
+    def normal(self, std: float, shape: tuple[int, ...]) -> Array:
+        """Independent normal values with mean 0."""
+        return self._generator.normal(0.0, std, shape)
+
+    def call(self, function: Callable[..., Any], *places: Array) -> Array:
+        """As it is."""
+        return np.asarray(function(*places))
+
+
 class Initializer(Protocol):
     """Anything with this method can be given as ``init``."""
 
@@ -37,7 +55,7 @@ class Initializer(Protocol):
 
 
 @dataclass(frozen=True)
-class Normal:
+class Normal(Plain):
     """Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``."""
 
     std: float = math.sqrt(0.3)
@@ -53,7 +71,7 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(Plain):
     r"""Follow a known function: :math:`\alpha = (K + \varepsilon I)^{-1} t`, solved in float64.
 
     K is the kernel matrix of the dictionary, :math:`K_{ij} = \kappa(d_i, d_j)`, and t the function's values
@@ -78,6 +96,15 @@ class Ridge:
         check_function(self.target, "target")
         if not (math.isfinite(self.eps) and self.eps > 0):
             raise ValueError(f"eps must be a positive finite number, got {self.eps}")
+
+    def get_config(self) -> dict[str, Any]:
+        """The values to make it again from."""
+        if not isinstance(self.target, str):
+            raise ValueError(
+                f"target {self.target!r} cannot be stored: give the name of a function, one of "
+                f"{', '.join(FUNCTIONS)}"
+            )
+        return super().get_config()
 
     def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
         """The same coefficients for all functions."""
@@ -187,6 +214,16 @@ def draw_blocks(
         members.setdefault(initializer, []).append(number)
     for initializer, numbers in members.items():
         yield numbers, initializer.draw(len(numbers), expansion, source)
+
+
+def first_values(
+    xp: Any, init: Init, functions: int, expansion: Expansion, source: Source, dtype: Any
+) -> Any:
+    """All of them, ``(functions, *expansion.shape)``, as an array of ``xp``."""
+    check_integer("functions", functions)
+    blocks = list(draw_blocks(resolve_init(init, functions), functions, expansion, source))
+    order = np.argsort(np.concatenate([np.arange(functions)[where] for where, _ in blocks]))
+    return xp.take(xp.concatenate([xp.array(each, dtype) for _, each in blocks]), order, axis=0)
 
 
 def _grid(d: Array) -> list[Array]:

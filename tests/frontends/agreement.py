@@ -1,23 +1,25 @@
-"""What every front end must agree with: the reference, and torch."""
+"""What every front end must agree with: the oracle, and torch."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 import kafnets
-from kafnets import reference
-from kafnets.benchmark.adapters import Adapter, Found, Torch
-from kafnets.frontends.exchange import Trained
+from kafnets.benchmark.adapters import Adapter, Found, Module, Torch
+from kafnets.frontends.exchange import arrays_of
+from tests import oracle
 
 KERNELS_1D: dict[str, kafnets.Kernel] = {
     "rule of thumb": kafnets.Gaussian(),
     "fixed": kafnets.Gaussian(gamma=0.7),
     "narrow": kafnets.Gaussian(gamma=40.0),
     "learned": kafnets.Gaussian(learn_gamma=True),
-    "learned by neuron": kafnets.Gaussian(learn_gamma="neuron"),
+    "learned per neuron": kafnets.Gaussian(learn_gamma="neuron"),
     "polynomial": kafnets.Polynomial(3),
     "relu": kafnets.ReLUKernel(),
     "softplus": kafnets.Softplus(),
@@ -37,20 +39,16 @@ TOLERANCE = {np.float64: 1e-12, np.float32: 4e-6}
 
 @dataclass(frozen=True)
 class Case:
-    """An activation, what it is fed, and along which axis."""
+    """An activation, with its channels along its ``dim``, and what it is fed."""
 
-    trained: Trained
+    module: Module
     x: NDArray[np.float64]
     upstream: NDArray[np.float64]
-    axis: int
 
     def in_precision(self, dtype: Any) -> "Case":
         """All numbers rounded, so that what is compared starts from the same ones."""
-        arrays = {
-            name: values.astype(dtype).astype(np.float64) for name, values in self.trained.arrays.items()
-        }
-        trained = Trained(self.trained.dimensions, self.trained.kernel, self.trained.dictionary, arrays)
-        return Case(trained, self.x.astype(dtype), self.upstream.astype(dtype), self.axis)
+        rounded = copy.deepcopy(self.module).to(torch.from_numpy(np.zeros(0, dtype)).dtype)
+        return replace(self, module=rounded, x=self.x.astype(dtype), upstream=self.upstream.astype(dtype))
 
 
 def case(
@@ -58,73 +56,107 @@ def case(
     *,
     kernel: kafnets.Kernel | None = None,
     shape: tuple[int, ...] = (40, 6),
-    axis: int = -1,
+    dim: int = -1,
     **options: Any,
 ) -> Case:
     """Random coefficients, and activations that also leave the dictionary."""
     generator = np.random.default_rng(7)
     options.setdefault("kernel", kernel)
-    channels = shape[axis]
+    channels = shape[dim]
     cls = kafnets.KAF if dimensions == 1 else kafnets.KAF2D
     if dimensions == 2:
         options.setdefault("dictionary_size", 7)
-    trained = Trained.of(cls(channels, **options))
-    alpha = generator.normal(size=trained.arrays["alpha"].shape)
-    arrays = {"alpha": alpha}
-    if "log_gamma" in trained.arrays:
-        arrays["log_gamma"] = trained.arrays["log_gamma"] + 0.3 * generator.normal(
-            size=trained.arrays["log_gamma"].shape
-        )
+    module = cls(options.pop("num_features", channels), dim=dim, dtype=torch.float64, **options)
+    with torch.no_grad():
+        module.alpha.copy_(torch.from_numpy(generator.normal(size=module.alpha.shape)))
+        if module.log_gamma is not None:
+            module.log_gamma.add_(torch.as_tensor(0.3 * generator.normal(size=module.log_gamma.shape)))
     x = 2 * generator.normal(size=shape)
     output = list(shape)
-    output[axis] = channels // dimensions
-    return Case(
-        Trained(dimensions, trained.kernel, trained.dictionary, arrays),
-        x,
-        generator.normal(size=output),
-        axis,
-    )
+    output[dim] = channels // dimensions
+    return Case(module, x, generator.normal(size=output))
 
 
 def exact(case: Case) -> Found:
-    """By the reference, in float64."""
-    trained = case.trained
-    x, upstream = (np.moveaxis(each.astype(np.float64), case.axis, -1) for each in (case.x, case.upstream))
-    log_gamma = trained.arrays.get("log_gamma")
-    gamma = getattr(trained.kernel, "gamma", None)
-    kernel: Any = trained.kernel.reference(gamma)
+    """By the oracle, in float64."""
+    module, expansion = case.module, case.module.expansion
+    x, upstream = (np.moveaxis(each.astype(np.float64), module.dim, -1) for each in (case.x, case.upstream))
+    arrays = arrays_of(module)
+    sharing = x.shape[-1] // (expansion.dimensions * module.groups)
+    alpha, log_gamma = np.repeat(arrays["alpha"], sharing, 0), arrays.get("log_gamma")
+    kernel = oracle.twin(expansion.kernel)
     if log_gamma is not None:
-        apart = np.exp(log_gamma)
-        kernel = reference.Gaussian(
-            apart.reshape(apart.shape + (1,) * trained.dimensions if apart.ndim else ())
+        apart = np.repeat(np.exp(log_gamma), sharing) if log_gamma.ndim else np.exp(log_gamma)
+        kernel = oracle.twin(
+            expansion.kernel,
+            apart.reshape(apart.shape + (1,) * expansion.dimensions if apart.ndim else ()),
         )
     value, slopes = (
-        (reference.kaf, reference.kaf_gradients)
-        if trained.dimensions == 1
-        else (reference.kaf2d, reference.kaf2d_gradients)
+        (oracle.kaf, oracle.kaf_gradients)
+        if expansion.dimensions == 1
+        else (oracle.kaf2d, oracle.kaf2d_gradients)
     )
-    arguments = (x, trained.arrays["alpha"], np.asarray(trained.dictionary), kernel)
+    arguments = (x, alpha, expansion.dictionary.elements, kernel)
     found = slopes(*arguments, upstream)
     by_log_gamma = None
     if log_gamma is not None:
         assert found.gamma is not None
-        by_log_gamma = np.asarray(found.gamma if log_gamma.ndim else found.gamma.sum()) * np.exp(log_gamma)
+        by_group = found.gamma.reshape(module.groups, -1).sum(1)
+        by_log_gamma = np.asarray(by_group if log_gamma.ndim else by_group.sum()) * np.exp(log_gamma)
     return Found(
-        np.moveaxis(value(*arguments), -1, case.axis),
-        np.moveaxis(found.s, -1, case.axis),
-        found.alpha,
+        np.moveaxis(value(*arguments), -1, module.dim),
+        np.moveaxis(found.s, -1, module.dim),
+        found.alpha.reshape(module.groups, sharing, *expansion.shape).sum(1),
         by_log_gamma,
     )
 
 
+@dataclass(frozen=True)
+class Laplacian(kafnets.Kernel):
+    """A kernel as users write their own: no derivative is given."""
+
+    scale: float = 1.3
+
+    def value(self, xp: Any, s: Any, d: Any) -> Any:
+        return xp.exp(-xp.abs(s - d) / self.scale)
+
+
+LEARNED = kafnets.Gaussian(gamma=1.0, learn_gamma=True)
+
+
+def assert_own_kernel_agrees(adapter: Adapter, dimensions: int, dtype: Any) -> None:
+    """Values and gradients of :class:`Laplacian` within tolerance of its formula in float64."""
+    given = case(dimensions, kernel=Laplacian()).in_precision(dtype)
+    found = adapter.gradients(given.module, given.x, given.upstream)
+    x, upstream = given.x.astype(np.float64), given.upstream.astype(np.float64)
+    alpha, d = arrays_of(given.module)["alpha"], given.module.expansion.dictionary.elements
+    difference = x[..., None] - d  # (rows, channels, D)
+    terms = np.exp(-np.abs(difference) / 1.3)
+    steep = -np.sign(difference) / 1.3 * terms
+    if dimensions == 1:
+        value = (terms * alpha).sum(-1)
+        by_input = upstream * (steep * alpha).sum(-1)
+        by_coefficients = np.einsum("bn,bnd->nd", upstream, terms)
+    else:
+        one, two = (terms[:, k::2] for k in (0, 1))
+        value = np.einsum("bpi,pij,bpj->bp", one, alpha, two)
+        by_coefficients = np.einsum("bp,bpi,bpj->pij", upstream, one, two)
+        by_one = np.einsum("bp,bpi,pij,bpj->bp", upstream, steep[:, 0::2], alpha, two)
+        by_two = np.einsum("bp,bpi,pij,bpj->bp", upstream, one, alpha, steep[:, 1::2])
+        by_input = np.stack([by_one, by_two], -1).reshape(x.shape)
+    for ours, right in zip(found, (value, by_input, by_coefficients), strict=False):
+        assert ours is not None
+        np.testing.assert_allclose(ours, right, rtol=0, atol=2 * TOLERANCE[dtype] * np.abs(right).max())
+
+
 def assert_agrees(adapter: Adapter, case: Case, dtype: Any, *, with_torch: bool = True) -> None:
-    """Values and gradients within tolerance of the reference, and of torch."""
+    """Values and gradients within tolerance of the oracle, and of torch."""
     rounded = case.in_precision(dtype)
-    found = adapter.gradients(rounded.trained, rounded.x, rounded.upstream, rounded.axis)
+    found = adapter.gradients(rounded.module, rounded.x, rounded.upstream)
     right = exact(rounded)
     others = [right]
     if with_torch:
-        others.append(Torch().gradients(rounded.trained, rounded.x, rounded.upstream, rounded.axis))
+        others.append(Torch().gradients(rounded.module, rounded.x, rounded.upstream))
     for other in others:
         for name, ours, theirs in zip(Found._fields, found, other, strict=True):
             if theirs is None:
@@ -142,7 +174,15 @@ every_kernel = pytest.mark.parametrize(
     [(1, kernel) for kernel in KERNELS_1D.values()] + [(2, kernel) for kernel in KERNELS_2D.values()],
     ids=[f"KAF, {name}" for name in KERNELS_1D] + [f"2D-KAF, {name}" for name in KERNELS_2D],
 )
-every_shape = pytest.mark.parametrize(("shape", "axis"), SHAPES.values(), ids=SHAPES)
+every_shape = pytest.mark.parametrize(("shape", "dim"), SHAPES.values(), ids=SHAPES)
 every_dictionary = pytest.mark.parametrize("options", DICTIONARIES.values(), ids=DICTIONARIES)
+SHARED: dict[str, dict[str, Any]] = {
+    "groups": {"groups": 3},
+    "one for all": {"groups": 1},
+    "of any width": {"num_features": 1},
+    "groups with their bandwidths": {"groups": 3, "kernel": kafnets.Gaussian(learn_gamma="neuron")},
+    "groups with one bandwidth": {"groups": 3, "kernel": kafnets.Gaussian(learn_gamma="shared")},
+}
+every_sharing = pytest.mark.parametrize("options", SHARED.values(), ids=SHARED)
 both_precisions = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 both_dimensions = pytest.mark.parametrize("dimensions", [1, 2])

@@ -25,19 +25,18 @@ class Library:
         return getattr(self._module, name)
 
     def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
-        """``turn(i, total)`` gives the next total, an array or a pair of them, for i from 0 to ``count``."""
-        total = start
+        """``turn(i, total)`` gives the next total, for i from 0 to ``count``."""
         for i in range(count):
-            total = turn(i, total)
-        return total
+            start = turn(i, start)
+        return start
+
+    def collect(self, count: int, turn: Callable[[Any], Array], like: Array) -> Array:
+        """``turn(i)`` for i from 0 to ``count``, stacked in front; numbers are those of ``like``."""
+        return self._module.stack([turn(i) for i in range(count)])
 
     def element(self, values: Sequence[float], i: Any, like: Array) -> Any:
         """The i-th of some numbers, for use beside ``like``."""
         return values[i]
-
-    def collect(self, count: int, turn: Callable[[Any], Array]) -> Array:
-        """``turn(i)`` for i from 0 to ``count``, stacked in front."""
-        return self._module.stack([turn(i) for i in range(count)])
 
     def array(self, values: Sequence[float], like: Array) -> Array:
         """Numbers as an array for use beside ``like``."""

@@ -6,11 +6,9 @@ With c the activation, or the nearest edge if it is outside, constant tails are 
 
 from typing import Any
 
-from kafnets.arrays.library import Library
+from kafnets.arrays.library import Array, Library
 from kafnets.expansion import Expansion
 from kafnets.kernels import Gaussian
-
-Array = Any
 
 
 def inside(xp: Library, expansion: Expansion, s: Array) -> Array:

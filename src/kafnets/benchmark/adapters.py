@@ -1,14 +1,17 @@
 """Each framework in the same words: an activation's value and gradients, and a step to time."""
 
 import contextlib
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.frontends.exchange import Trained
+import kafnets
+from kafnets.frontends.exchange import arrays_of
 
+Module = kafnets.KAF | kafnets.KAF2D
 Array = NDArray[Any]
 Step = Callable[[], Any]
 
@@ -25,35 +28,34 @@ class Found(NamedTuple):
 class Adapter(Protocol):
     """A framework."""
 
-    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
-        """In the precision of ``x``."""
+    def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
+        """In the precision of ``x``, with channels along the module's ``dim``."""
 
-    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+    def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """Forward and backward pass, by name: the given activations, and the framework's PReLU and ELU."""
 
 
 class Torch:
     """Torch itself."""
 
-    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+    def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
         """Of a module."""
         import torch
 
-        module = trained.to_torch(axis, torch.from_numpy(x).dtype)
         s = torch.from_numpy(x).requires_grad_()
+        module = copy.deepcopy(module).to(s.dtype)
         output = module(s)
         found = torch.autograd.grad(output, [s, *module.parameters()], torch.from_numpy(upstream))
         return Found(output.detach().numpy(), *(each.numpy() for each in found))
 
-    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+    def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """In eager mode, as most people run it."""
         import torch
         from torch import nn
 
         s = torch.from_numpy(x).requires_grad_()
         ones = torch.ones_like(s)
-        modules: dict[str, nn.Module] = {name: each.to_torch(-1) for name, each in trained.items()}
-        modules |= {"PReLU": nn.PReLU(x.shape[-1]), "ELU": nn.ELU()}
+        own = {"PReLU": nn.PReLU(x.shape[-1]), "ELU": nn.ELU()}
 
         def step(module: nn.Module) -> Step:
             parameters = list(module.parameters())
@@ -64,21 +66,21 @@ class Torch:
 
             return run
 
-        return {name: step(module) for name, module in modules.items()}
+        return {name: step(module) for name, module in {**modules, **own}.items()}
 
 
 class Jax:
     """JAX, jitted."""
 
-    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+    def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
         """Of the pure functions."""
         import jax
 
         with jax.enable_x64(x.dtype == np.float64):
-            arrays = {name: values.astype(x.dtype) for name, values in trained.arrays.items()}
+            arrays = {name: values.astype(x.dtype) for name, values in arrays_of(module).items()}
 
             def whole(s: Any, arrays: Any, upstream: Any) -> Any:
-                output, back = jax.vjp(lambda s, arrays: _jax_function(trained, axis)(s, arrays), s, arrays)
+                output, back = jax.vjp(_jax_function(module), s, arrays)
                 return output, *back(upstream)
 
             output, by_input, by_parameters = jax.jit(whole)(x, arrays, upstream)
@@ -88,7 +90,7 @@ class Jax:
                 *(np.asarray(by_parameters[name]) for name in sorted(by_parameters)),
             )
 
-    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+    def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """Jitted; PReLU as the formula, since JAX has none of its own."""
         import jax
         import jax.numpy as jnp
@@ -97,7 +99,7 @@ class Jax:
             return jnp.where(s > 0, s, arrays["alpha"] * s)
 
         slopes = {"alpha": np.full(x.shape[-1], 0.25, x.dtype)}
-        functions = {name: (_jax_function(each, -1), _single(each.arrays)) for name, each in trained.items()}
+        functions = {name: (_jax_function(each), _single(each)) for name, each in modules.items()}
         functions |= {"PReLU": (prelu, slopes), "ELU": (lambda s, _: jax.nn.elu(s), slopes)}
 
         def step(function: Callable[..., Any], arrays: Any) -> Step:
@@ -108,18 +110,17 @@ class Jax:
         return {name: step(*each) for name, each in functions.items()}
 
 
-def _jax_function(trained: Trained, axis: int) -> Callable[[Any, Any], Any]:
+def _jax_function(module: Module) -> Callable[[Any, Any], Any]:
     import jax.numpy as jnp
 
     from kafnets import jax as front
 
-    function = front.kaf if trained.dimensions == 1 else front.kaf2d
+    expansion, dim = module.expansion, module.dim
+    function = front.kaf if expansion.dimensions == 1 else front.kaf2d
 
     def apply(s: Any, arrays: Any) -> Any:
-        if "log_gamma" in arrays:
-            gamma = jnp.exp(arrays["log_gamma"])
-            return function(s, arrays["alpha"], dictionary=trained.dictionary, gamma=gamma, axis=axis)
-        return function(s, arrays["alpha"], dictionary=trained.dictionary, kernel=trained.kernel, axis=axis)
+        gamma = jnp.exp(arrays["log_gamma"]) if "log_gamma" in arrays else None
+        return function(s, arrays["alpha"], expansion, dim, gamma=gamma)
 
     return apply
 
@@ -127,18 +128,17 @@ def _jax_function(trained: Trained, axis: int) -> Callable[[Any, Any], Any]:
 class Autograd:
     """HIPS autograd."""
 
-    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+    def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
         """Of the functions."""
         from autograd import make_vjp
 
-        names = sorted(trained.arrays)
-        arrays = [trained.arrays[name].astype(x.dtype) for name in names]
-        function = _autograd_function(trained, axis)
+        arrays = [values.astype(x.dtype) for values in arrays_of(module).values()]
+        function = _autograd_function(module)
         back, output = make_vjp(lambda all_of_them: function(*all_of_them))((x, *arrays))
         by_input, *rest = back(upstream)
         return Found(output, by_input, *rest)
 
-    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+    def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """PReLU and ELU as formulas, since autograd has no activations."""
         import autograd.numpy as anp
         from autograd import grad
@@ -151,8 +151,7 @@ class Autograd:
 
         slopes = [np.full(x.shape[-1], 0.25, x.dtype)]
         functions: dict[str, tuple[Any, list[Array]]] = {
-            name: (_autograd_function(each, -1), list(_single(each.arrays).values()))
-            for name, each in trained.items()
+            name: (_autograd_function(each), list(_single(each).values())) for name, each in modules.items()
         }
         functions |= {"PReLU": (prelu, slopes), "ELU": (elu, slopes)}
 
@@ -164,18 +163,16 @@ class Autograd:
         return {name: step(*each) for name, each in functions.items()}
 
 
-def _autograd_function(trained: Trained, axis: int) -> Callable[..., Any]:
+def _autograd_function(module: Module) -> Callable[..., Any]:
     import autograd.numpy as anp
 
     from kafnets import autograd as front
 
-    function = front.kaf if trained.dimensions == 1 else front.kaf2d
+    expansion, dim = module.expansion, module.dim
+    function = front.kaf if expansion.dimensions == 1 else front.kaf2d
 
     def apply(s: Any, alpha: Any, *log_gamma: Any) -> Any:
-        if log_gamma:
-            gamma = anp.exp(log_gamma[0])
-            return function(s, alpha, dictionary=trained.dictionary, gamma=gamma, axis=axis)
-        return function(s, alpha, dictionary=trained.dictionary, kernel=trained.kernel, axis=axis)
+        return function(s, alpha, expansion, dim, gamma=anp.exp(log_gamma[0]) if log_gamma else None)
 
     return apply
 
@@ -183,28 +180,24 @@ def _autograd_function(trained: Trained, axis: int) -> Callable[..., Any]:
 class Keras:
     """Keras layers, on whatever backend Keras runs on."""
 
-    def gradients(self, trained: Trained, x: Array, upstream: Array, axis: int = -1) -> Found:
+    def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
         """Of a layer."""
         import keras
 
         from kafnets.keras import from_torch
 
         with _double_in_jax(x.dtype == np.float64):
-            layer = from_torch(trained.to_torch(axis), axis=axis, dtype=x.dtype.name)
-            for name, values in trained.arrays.items():
-                getattr(layer, name).assign(values)
+            layer = from_torch(module, dtype=x.dtype.name)
             found = _keras_gradient(layer, x.shape)(x, upstream)
             return Found(*(np.array(keras.ops.convert_to_numpy(each)) for each in found))
 
-    def steps(self, trained: dict[str, Trained], x: Array) -> dict[str, Step]:
+    def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """Compiled on TensorFlow and JAX, in eager mode on torch."""
         import keras
 
         from kafnets.keras import from_torch
 
-        layers: dict[str, Any] = {
-            name: from_torch(each.to_torch(-1), axis=-1) for name, each in trained.items()
-        }
+        layers: dict[str, Any] = {name: from_torch(each) for name, each in modules.items()}
         layers |= {"PReLU": keras.layers.PReLU(), "ELU": keras.layers.ELU()}
         s = keras.ops.convert_to_tensor(x)
 
@@ -273,8 +266,8 @@ def _double_in_jax(wanted: bool) -> Any:
         yield
 
 
-def _single(arrays: dict[str, Array]) -> dict[str, Array]:
-    return {name: values.astype(np.float32) for name, values in arrays.items()}
+def _single(module: Module) -> dict[str, Array]:
+    return {name: values.astype(np.float32) for name, values in arrays_of(module).items()}
 
 
 ADAPTERS: dict[str, tuple[Callable[[], Adapter], dict[str, str], tuple[str, ...]]] = {

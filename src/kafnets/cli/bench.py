@@ -28,7 +28,7 @@ def bench(
         typer.Argument(
             help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
             "training: the loop beside a bare one. reading: memory for all of SUSY. acting: policies on "
-            "MuJoCo. frameworks: JAX, Keras and autograd beside the reference."
+            "MuJoCo. frameworks: JAX, Keras and autograd beside the plain formula."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),

@@ -1,1 +1,1 @@
-"""What the front ends for other frameworks share: the formulas over any array library, and the exchange."""
+"""What the front ends for other frameworks than torch share."""

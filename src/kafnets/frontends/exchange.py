@@ -1,58 +1,49 @@
 """Moving trained activations between frameworks, by way of NumPy arrays that all can read and write."""
 
-from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from kafnets.frontends.plan import Expansion, twin
-from kafnets.kernels import Gaussian, Kernel
-from kafnets.nn.expansions import KAF, KAF2D
-from kafnets.nn.initializers import Normal
+from kafnets.expansion import Expansion
 
 Arrays = dict[str, NDArray[np.float64]]
 """``alpha``, and ``log_gamma`` where the bandwidth is learned."""
 
 
-@dataclass(frozen=True)
-class Trained:
-    """All that an activation is, in no framework's own terms.
-
-    Attributes:
-        dimensions: 1 for a KAF, 2 for a 2D-KAF.
-        kernel: with the bandwidth that it started with, whatever rule that came from.
-        dictionary: its elements.
-        arrays: its parameters.
-    """
-
-    dimensions: int
-    kernel: Kernel
-    dictionary: tuple[float, ...]
-    arrays: Arrays
-
-    @classmethod
-    def of(cls, module: Expansion) -> "Trained":
-        """From torch."""
-        if not isinstance(module, KAF | KAF2D):
-            raise TypeError(f"module must be a kafnets.KAF or KAF2D, got {type(module).__name__}")
-        kernel = module.kernel
-        if isinstance(kernel, Gaussian):
-            kernel = replace(kernel, gamma=module._first_gamma)
-        return cls(
-            module._dimensions, kernel, tuple(module._exact_dictionary.tolist()), parameters_of(module)
-        )
-
-    def to_torch(self, dim: int, dtype: torch.dtype = torch.float32) -> Expansion:
-        """As a module of torch whose channels are along ``dim``."""
-        options = {"kernel": self.kernel, "dictionary": self.dictionary, "dim": dim, "init": Normal(0.0)}
-        module = twin(self.dimensions, len(self.arrays["alpha"]), options)
-        with torch.no_grad():
-            for name, parameter in module.named_parameters():
-                parameter.copy_(torch.from_numpy(np.array(self.arrays[name], dtype=np.float64)))
-        return module.to(dtype)
+def arrays_of(layer: Any) -> Arrays:
+    """The parameters of an activation of any framework."""
+    if not isinstance(getattr(layer, "expansion", None), Expansion) or not hasattr(layer, "groups"):
+        raise TypeError(f"module must be a kafnets.KAF or kafnets.KAF2D, got {type(layer).__name__}")
+    found = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
+    given = {name: getattr(each, "value", each) for name, each in found.items() if each is not None}
+    plain = {name: each.detach().cpu() if hasattr(each, "detach") else each for name, each in given.items()}
+    return {name: np.asarray(each).astype(np.float64) for name, each in plain.items()}
 
 
-def parameters_of(module: Expansion) -> Arrays:
-    """The parameters of a torch module, in float64."""
-    return {name: each.detach().cpu().double().numpy().copy() for name, each in module.named_parameters()}
+def to_torch(layer: Any, *, dim: int | None = None) -> Any:
+    """The same activation as a torch module; channels along ``dim``, or along the layer's."""
+    if getattr(layer, "built", True) is False:
+        raise ValueError("layer has no coefficients yet: call it on data, or build it, first")
+    return torch_module(
+        arrays_of(layer), layer.expansion, layer.num_features, layer.dim if dim is None else dim
+    )
+
+
+def torch_module(arrays: Arrays, expansion: Expansion, num_features: int | None, dim: int) -> Any:
+    """A torch module with these parameters. Without ``num_features`` no function is shared, or one by all."""
+    import torch
+
+    import kafnets
+
+    cls, groups = kafnets.KAF if expansion.dimensions == 1 else kafnets.KAF2D, len(arrays["alpha"])
+    if num_features is None:
+        num_features = groups * expansion.dimensions if groups > 1 else 1
+    start, elements = kafnets.Normal(0.0), expansion.dictionary.values
+    module = cls(
+        num_features, groups=groups, dim=dim, init=start, kernel=expansion.kernel, dictionary=elements
+    )
+    with torch.no_grad():
+        for name, values in arrays.items():
+            getattr(module, name).copy_(torch.as_tensor(values))
+    return module

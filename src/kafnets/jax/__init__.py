@@ -6,37 +6,28 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafnets.kernels import Gaussian as Gaussian
-from kafnets.kernels import Periodic as Periodic
-from kafnets.kernels import Polynomial as Polynomial
-from kafnets.kernels import ReLUKernel as ReLUKernel
-from kafnets.kernels import Softplus as Softplus
-from kafnets.nn.initializers import Normal as Normal
-from kafnets.nn.initializers import Ridge as Ridge
+from kafnets.frontends.exchange import to_torch as to_torch
 
 try:
     from kafnets.jax.functions import coefficients as coefficients
     from kafnets.jax.functions import kaf as kaf
     from kafnets.jax.functions import kaf2d as kaf2d
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"kafnets.jax needs {error.name}: pip install 'kafnets[jax]'", name=error.name
-    ) from None
+    error.msg = f"kafnets.jax needs {error.name}: pip install 'kafnets[jax]'"
+    raise
 
 if TYPE_CHECKING:
     from kafnets.jax.modules import KAF as KAF
     from kafnets.jax.modules import KAF2D as KAF2D
     from kafnets.jax.modules import from_torch as from_torch
-    from kafnets.jax.modules import to_torch as to_torch
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("KAF", "KAF2D", "from_torch", "to_torch"):
+    if name not in ("KAF", "KAF2D", "from_torch"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from kafnets.jax import modules
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"kafnets.jax.{name} needs {error.name}: pip install 'kafnets[jax]'", name=error.name
-        ) from None
+        error.msg = f"kafnets.jax.{name} needs {error.name}: pip install 'kafnets[jax]'"
+        raise
     return getattr(modules, name)

@@ -1,130 +1,84 @@
 """Flax NNX modules."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Unpack
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from kafnets.frontends.exchange import Arrays, Trained
-from kafnets.frontends.plan import Expansion, twin
-from kafnets.jax.functions import first_coefficients, kaf, kaf2d
-from kafnets.kernels import Kernel
-from kafnets.nn.expansions import Init
-from kafnets.nn.initializers import Normal
+from kafnets.arguments import checked_layer
+from kafnets.expansion import Expansion, ExpansionOptions
+from kafnets.frontends.exchange import arrays_of
+from kafnets.jax.functions import Source, kaf, kaf2d
+from kafnets.starts import Init, Normal, first_values
 
 
-class _Expansion(nnx.Module):
-    dimensions: int
+class _Activation(nnx.Module):
+    dimensions: ClassVar[int]
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
-        rngs: nnx.Rngs | None = None,
-        dictionary_size: int | None = None,
-        boundary: float | None = None,
-        kernel: Kernel | None = None,
+        groups: int | None = None,
         init: Init = None,
-        axis: int = -1,
-        dictionary: Sequence[float] | None = None,
-        preset: str = "paper",
+        dim: int = -1,
+        rngs: nnx.Rngs | None = None,
         param_dtype: Any = None,
+        **options: Unpack[ExpansionOptions],
     ) -> None:
-        options = {
-            "boundary": boundary,
-            "kernel": kernel,
-            "init": init,
-            "dictionary": dictionary,
-            "preset": preset,
-        }
-        if dictionary_size is not None:
-            options["dictionary_size"] = dictionary_size
-        if num_features % self.dimensions:
-            raise ValueError(f"num_features must be even, since neighbours are paired, got {num_features}")
         if not isinstance(rngs, nnx.Rngs | None):
             raise TypeError(f"rngs must be nnx.Rngs, got {rngs!r}: rngs=nnx.Rngs(0)")
-        neurons = num_features // self.dimensions
-        made = Trained.of(twin(self.dimensions, neurons, options | {"init": Normal(0.0)}))
-        self.axis = axis
-        self.kernel = made.kernel
-        self.dictionary = made.dictionary
-        self._take(made.arrays, param_dtype)
-        key = None if rngs is None else rngs.params()
-        self.alpha[...] = first_coefficients(self.dimensions, neurons, options, key, self.alpha.dtype)
-
-    def _take(self, arrays: Arrays, dtype: Any = None) -> None:
-        """Parameters with these values."""
-        dtype = dtype or jnp.result_type(float)
-        self.alpha = nnx.Param(jnp.asarray(arrays["alpha"], dtype))
-        learned = arrays.get("log_gamma")
-        self.log_gamma = None if learned is None else nnx.Param(jnp.asarray(learned, dtype))
+        self.groups = checked_layer(num_features, dim, groups, self.dimensions)
+        self.num_features, self.dim = num_features, dim
+        self.expansion = Expansion.of(self.dimensions, **options)
+        dtype = jnp.result_type(float) if param_dtype is None else param_dtype
+        source = Source(None if rngs is None else rngs.params(), dtype)
+        self.alpha = nnx.Param(first_values(jnp, init, self.groups, self.expansion, source, dtype))
+        first = self.expansion.first_log_gamma(self.groups) if self.expansion.learn_gamma else None
+        self.log_gamma = None if first is None else nnx.Param(jnp.asarray(first, dtype))
 
     def __call__(self, x: jax.Array) -> jax.Array:
+        if self.num_features > 1 and jnp.size(x, self.dim) != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__} was built for num_features={self.num_features} along dim={self.dim}, "
+                f"but the input has the shape {jnp.shape(x)}"
+            )
+        gamma = None if self.log_gamma is None else jnp.exp(self.log_gamma[...])
         function = kaf if self.dimensions == 1 else kaf2d
-        if self.log_gamma is not None:
-            gamma = jnp.exp(self.log_gamma[...])
-            return function(x, self.alpha[...], dictionary=self.dictionary, gamma=gamma, axis=self.axis)
-        return function(x, self.alpha[...], dictionary=self.dictionary, kernel=self.kernel, axis=self.axis)
-
-    def trained(self) -> Trained:
-        """All that it is, for other frameworks."""
-        parameters = {"alpha": self.alpha} | ({} if self.log_gamma is None else {"log_gamma": self.log_gamma})
-        arrays: Arrays = {
-            name: jax.device_get(each[...]).astype("float64") for name, each in parameters.items()
-        }
-        return Trained(self.dimensions, self.kernel, self.dictionary, arrays)
+        return function(x, self.alpha[...], self.expansion, self.dim, gamma=gamma)
 
 
-class KAF(_Expansion):
+class KAF(_Activation):
     """Kernel activation function: each channel learns its own function.
 
     ::
 
         nnx.Sequential(nnx.Linear(18, 300, rngs=rngs), KAF(300, rngs=rngs), nnx.Linear(300, 1, rngs=rngs))
 
+    Arguments as for :class:`kafnets.KAF`, with the channels last by default, and:
+
     Args:
-        num_features: N, the number of channels along ``axis``.
         rngs: random keys; ``params`` is used. None will do where ``init`` is not random.
-        dictionary_size: D; 20 if None.
-        boundary: the dictionary reaches from ``-boundary`` to ``boundary``; None: 3, as the paper.
-        kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
-        init: as for ``kafnets.KAF``: None for the paper's random values, "tanh" to follow tanh.
-        axis: that of the channels.
-        dictionary: strictly increasing numbers to use in place of the even ones.
-        preset: "paper", or "authors_code" for the defaults of the authors' published code.
         param_dtype: of the parameters; JAX's usual one if None.
     """
 
     dimensions = 1
 
 
-class KAF2D(_Expansion):
-    """Two-dimensional KAF: each pair of neighbours becomes one function of both, and the channels halve.
-
-    Arguments as for :class:`KAF`, with ``num_features`` even and D of 10 if None.
-    """
+class KAF2D(_Activation):
+    """Two-dimensional KAF: each pair of neighbors becomes one function of both. See :class:`KAF`."""
 
     dimensions = 2
 
 
-def from_torch(module: Expansion, *, axis: int | None = None) -> KAF | KAF2D:
-    """The same activation as a Flax module; channels along ``axis``, or along the torch module's ``dim``."""
-    trained = Trained.of(module)
-    cls = KAF if trained.dimensions == 1 else KAF2D
-    channels = len(trained.arrays["alpha"]) * trained.dimensions
-    made = cls(
-        channels,
-        kernel=trained.kernel,
-        dictionary=trained.dictionary,
-        axis=module.dim if axis is None else axis,
-        init=Normal(0.0),
-    )
-    made._take(trained.arrays)
+def from_torch(module: Any, *, dim: int | None = None) -> KAF | KAF2D:
+    """The same activation as a Flax module; channels along ``dim``, or along the torch module's."""
+    arrays, expansion = arrays_of(module), module.expansion
+    cls = KAF if expansion.dimensions == 1 else KAF2D
+    options: ExpansionOptions = {"kernel": expansion.kernel, "dictionary": expansion.dictionary.values}
+    dim = module.dim if dim is None else dim
+    made = cls(module.num_features, groups=module.groups, dim=dim, init=Normal(0.0), **options)
+    for name, values in arrays.items():
+        getattr(made, name)[...] = jnp.asarray(values, made.alpha.dtype)
     return made
-
-
-def to_torch(module: KAF | KAF2D, *, dim: int | None = None) -> Expansion:
-    """The same activation as a torch module; channels along ``dim``, or along the Flax module's ``axis``."""
-    return module.trained().to_torch(module.axis if dim is None else dim)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.fx import Proxy
 
-from kafnets.checks import check_integer
+from kafnets.arguments import checked_layer
 from kafnets.ops.layout import in_groups
 from kafnets.registry import Facts
 
@@ -37,25 +37,11 @@ class Activation(nn.Module):
 
     def __init__(self, num_features: int = 1, dim: int = 1, groups: int | None = None) -> None:
         super().__init__()
-        check_integer("num_features", num_features)
-        if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
-            raise TypeError(f"dim must be an integer, got {dim!r}")
-        if num_features > 1 and num_features % self.inputs:
-            raise ValueError(
-                f"num_features must be even, since neighboring channels are paired, got {num_features}"
-            )
-        functions = max(1, num_features // self.inputs)
-        if groups is not None:
-            check_integer("groups", groups)
-            if functions % groups:
-                raise ValueError(
-                    f"groups must be a divisor of {functions}, the number of functions, got {groups}"
-                )
+        self.groups = checked_layer(num_features, dim, groups, self.inputs)
         self.num_features = num_features
         self.dim = int(dim)
-        self.groups = functions if groups is None else groups
         self._any_width = self.sharable and num_features == 1
-        self._shares = self._any_width or self.groups != functions
+        self._shares = self._any_width or self.groups != max(1, num_features // self.inputs)
 
     @property
     def out_features(self) -> int:

@@ -127,11 +127,10 @@ class ExpansionFormula(Formula):
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
         alpha, weight, gamma = self._parts(table.to(dtype))
         expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
-        function = formulas(expansion).value
         blocks = []
         for block in _blocks(rows):
             exact = block.to(dtype)
-            total = function(TORCH, expansion, exact, alpha)
+            total = formulas.value(TORCH, expansion, exact, alpha)
             if expansion.base is not None:
                 total = total + self.base_of(exact, weight)
             blocks.append(total.to(s.dtype))
@@ -157,22 +156,20 @@ class ExpansionFormula(Formula):
 
     def _by_input(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
         expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
-        of = formulas(expansion)
-        slopes = of.slope(TORCH, expansion, s, parts.alpha)
+        slopes = formulas.slope(TORCH, expansion, s, parts.alpha)
         if expansion.base is not None:
             slopes = slopes + TORCH.slope(lambda moved: self.base_of(moved, parts.weight), s)
-        return of.by_input(TORCH, u, slopes)
+        return formulas.by_input(TORCH, u, slopes)
 
     def _by_table(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
         expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
-        of = formulas(expansion)
-        columns = [of.by_coefficients(TORCH, expansion, u, s)]
+        columns = [formulas.by_coefficients(TORCH, expansion, u, s)]
         if parts.weight is not None:  # the base is linear in it
             nothing, one = torch.zeros_like(parts.weight), torch.ones_like(parts.weight)
             by_weight = self.base_of(s, one) - self.base_of(s, nothing)
             columns.append((u * by_weight).sum(0).unsqueeze(1))
         if parts.gamma is not None:
-            columns.append((u * of.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))
+            columns.append((u * formulas.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))
         return columns[0] if len(columns) == 1 else torch.cat([each.flatten(1) for each in columns], 1)
 
 

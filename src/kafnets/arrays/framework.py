@@ -1,0 +1,90 @@
+"""What front ends for frameworks share: functions for users, from formulas that want channels last."""
+
+import functools
+from typing import Any
+
+from kafnets.arguments import checked_call
+from kafnets.arrays import formulas
+from kafnets.arrays.library import Array, Library
+from kafnets.expansion import Expansion
+
+
+class Framework(Library):
+    """An array library with automatic differentiation, which a subclass tells what derivatives are.
+
+    ``arrays`` are activations ``(..., N)``, coefficients with one function per channel, and perhaps a learned
+    bandwidth, in one precision.
+    """
+
+    def astype(self, array: Array, dtype: Any) -> Array:
+        """With numbers of another type."""
+        return array if array.dtype == dtype else array.astype(dtype)
+
+    def expand(self, expansion: Expansion, *arrays: Array) -> Array:
+        """As :meth:`value`, and the framework knows the derivatives."""
+        raise NotImplementedError
+
+    def value(self, expansion: Expansion, s: Array, alpha: Array, *gamma: Array) -> Array:
+        """The expansion by its formula."""
+        return formulas.value(self, expansion.with_gamma(*gamma) if gamma else expansion, s, alpha)
+
+    def pulled_back(
+        self, number: int, expansion: Expansion, upstream: Array, s: Array, alpha: Array, *gamma: Array
+    ) -> Array:
+        """The derivative of ``sum(upstream * value)`` by the array of that number."""
+        fixed = expansion.with_gamma(*gamma) if gamma else expansion
+        if number == 0:
+            return formulas.by_input(self, upstream, formulas.slope(self, fixed, s, alpha))
+        if number == 1:
+            return formulas.by_coefficients(self, fixed, upstream, s)
+        by_function = formulas.over_rows(self, upstream * formulas.by_gamma(self, fixed, s, alpha))
+        return by_function if len(gamma[0].shape) else self.sum(by_function)
+
+    def pushed_forward(
+        self, number: int, expansion: Expansion, moved: Array, s: Array, alpha: Array, *gamma: Array
+    ) -> Array:
+        """How the value changes where the array of that number changes by ``moved``."""
+        if number == 1:
+            return self.expand(expansion, s, moved, *gamma)
+        fixed = expansion.with_gamma(*gamma) if gamma else expansion
+        if number == 2:
+            return formulas.by_gamma(self, fixed, s, alpha) * moved
+        moved = formulas.slope(self, fixed, s, alpha) * moved
+        return moved if expansion.dimensions == 1 else moved[..., 0::2] + moved[..., 1::2]
+
+    def kaf(
+        self, x: Any, alpha: Any, expansion: Expansion | None = None, dim: int = -1, *, gamma: Any = None
+    ) -> Any:
+        r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
+
+        Arguments as for :func:`kafnets.functional.kaf`, with the channels last by default. Can be
+        differentiated in both modes and more than once. Half precision is computed in float32.
+        """
+        return self._call(1, x, alpha, expansion, dim, gamma)
+
+    def kaf2d(
+        self, x: Any, alpha: Any, expansion: Expansion | None = None, dim: int = -1, *, gamma: Any = None
+    ) -> Any:
+        """As :func:`kaf` for pairs of neighbors: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
+        return self._call(2, x, alpha, expansion, dim, gamma)
+
+    def _call(
+        self, dimensions: int, x: Any, alpha: Any, expansion: Expansion | None, dim: int, gamma: Any
+    ) -> Array:
+        x, *parameters = (self.asarray(each) for each in (x, alpha, gamma) if each is not None)
+        if "float" not in str(x.dtype):
+            raise TypeError(f"x must be of a floating-point type, got {x.dtype}: convert it first")
+        shapes = [each.shape for each in parameters] + [None]
+        expansion, sharing = checked_call(dimensions, x.shape, shapes[0], expansion, dim, shapes[1])
+        if expansion.base is not None:
+            raise NotImplementedError(
+                "base is for torch so far: leave it out, and add the function to what comes back"
+            )
+        dtype = functools.reduce(self.promote_types, (parameters[0].dtype, "float32"), x.dtype)
+        axis = dim % len(x.shape)
+        arrays = [self.moveaxis(x, axis, -1)]
+        for each in parameters:
+            # Derivatives of channels that share a function add up by themselves.
+            arrays.append(self.repeat(each, sharing, axis=0) if sharing > 1 and len(each.shape) else each)
+        result = self.expand(expansion, *(self.astype(each, dtype) for each in arrays))
+        return self.astype(self.moveaxis(result, -1, axis), x.dtype)
