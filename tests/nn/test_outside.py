@@ -179,7 +179,7 @@ def test_edgewise_layers_have_tails() -> None:
     ("make", "error", "words"),
     [
         (
-            lambda: KAF(2, tails="flat"),
+            lambda: KAF(2, tails=cast(Any, "flat")),
             ValueError,
             "tails must be one of 'zero', 'constant', 'linear', got 'flat'",
         ),

@@ -86,8 +86,10 @@ def kaf_outside(
         if form == "fixed":
             value, by_s = value + b, by_s + b_slope
         elif form == "weighted":
+            assert weight is not None
             value, by_s, by_weight = value + weight * b, by_s + weight * b_slope, (u * b).sum(rows)
         else:
+            assert weight is not None
             value, by_s = value + s + weight * (b - s), by_s + 1 + weight * (b_slope - 1)
             by_weight = (u * (b - s)).sum(rows)
     return Outside(value, u * by_s, by_alpha, by_weight)

@@ -10,8 +10,9 @@ from keras import ops
 from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion, ExpansionOptions
 from kafnets.frontends.exchange import arrays_of
+from kafnets.functions import FUNCTIONS
 from kafnets.kernels import Gaussian, Periodic, Polynomial, ReLUKernel, Softplus
-from kafnets.starts import FUNCTIONS, Normal, Ridge, first_values, resolve_init
+from kafnets.starts import Normal, Ridge, first_values, resolve_init
 
 _registered = keras.saving.register_keras_serializable(package="kafnets")
 for _each in (Gaussian, Periodic, Polynomial, ReLUKernel, Softplus, Normal, Ridge):
