@@ -121,11 +121,12 @@ def calibrate(
     r"""Move dictionaries to where the inputs of KAFs lie, and keep the functions what they were.
 
     The model is run on some data in evaluation mode. The dictionary of every KAF, KAF2D and EdgewiseKAF, of
-    the same size as before, then spans the range in which a share ``coverage`` of its inputs lies. Its
-    coefficients are solved for anew, by ridge regression in float64, so that its functions stay as they were,
-    with their tails, on a fine grid over that range and at quantiles of the data. A base and the linear part
-    of an edge-wise layer stay as they are. A Gaussian's bandwidth, also a learned one, moves with the squared
-    spacing; other kernels keep their settings. Layers that are in range already are left alone.
+    the same size as before, then spans the range in which a share ``coverage`` of its inputs lies, and all
+    inputs that it spanned before. Its coefficients are solved for anew, by ridge regression in float64, so
+    that its functions stay as they were, with their tails, on a fine grid over that range and at quantiles of
+    the data. A base and the linear part of an edge-wise layer stay as they are. A Gaussian's bandwidth, also
+    a learned one, moves with the squared spacing; other kernels keep their settings. Layers that are in range
+    already, with a dictionary at most three times as wide as that, are left alone.
 
     It can be called in the middle of training: parameters stay the same objects, and the gradients of those
     that changed are dropped. An error leaves the model as it was.
@@ -220,9 +221,13 @@ def _wanted(
     probabilities = [(1 - coverage) / 2, (1 + coverage) / 2]
     lows, highs = np.quantile(values if by == "channel" else values.ravel(), probabilities, axis=0)
     low, high = float(np.min(lows)), float(np.max(highs))
-    if high - low <= 1e-6 * max(abs(low), abs(high)):
+    if values.max() - values.min() <= 1e-6 * np.abs(values).max():
         return "its inputs are all alike", low, high
     first, last = ends_of(old)
+    # What was inside stays inside: the functions may be anything there, and nothing outside.
+    low, high = min(low, max(first, float(values.min()))), max(high, min(last, float(values.max())))
+    if not low < high:
+        return "nearly all of its inputs are alike", low, high
     slack = NEAR * (high - low)
     spans = first - slack <= low and high <= last + slack
     if placement == "range" and spans and high - low >= NARROW * (last - first):
