@@ -101,6 +101,30 @@ def test_a_dictionary_that_is_much_too_wide() -> None:
     assert "left alone" in str(kafnets.calibrate(seeded(KAF, 4), normal(2000, 4, std=0.5)))
 
 
+def test_far_outliers_do_not_outweigh_the_rest() -> None:
+    for kernel, tails in ((None, "linear"), (None, "zero"), (Polynomial(2), "zero")):
+        kaf, s = seeded(KAF, 4, init=Normal(0.1), tails=tails, kernel=kernel), normal(4000, 4)
+        s[0, 0] = 1e6
+        old = copy.deepcopy(kaf)
+        kafnets.calibrate(kaf, s)
+        change = (kaf(s[1:]) - old(s[1:])).detach()
+        assert change.square().mean().sqrt() < 0.01 * old(s[1:]).detach().std()
+
+
+def test_half_precision_and_sequences() -> None:
+    torch.manual_seed(0)
+    net: Any = nn.Sequential(nn.Linear(6, 8), seeded(KAF, 8, dim=-1, init="tanh"), seeded(EdgewiseKAF, 8, 2))
+    net[1].stand_on(Expansion.of(boundary=0.5))
+    net = net.to(torch.bfloat16)
+    x = normal(40, 12, 6, std=1.0).to(torch.bfloat16)
+    before = net(x).detach()
+    report = kafnets.calibrate(net, x)
+    assert report.layers[0].outside_after <= 0.012
+    assert net[1].alpha.dtype == torch.float32
+    assert net[1].dictionary.dtype == torch.float32
+    assert (net(x).detach() - before).float().square().mean().sqrt() < 0.1 * before.float().std()
+
+
 def test_by_channel_leaves_no_channel_out() -> None:
     s = normal(3000, 20, std=1.0)
     s[:, 7] += 6

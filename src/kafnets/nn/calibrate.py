@@ -260,8 +260,10 @@ def _points(expansion: Expansion, values: NDArray[np.float64], low: float, high:
     if expansion.dimensions == 2:
         met = spread(values.reshape(-1, 2), 2 * FOLLOWED)
     else:
-        met = np.quantile(values, np.linspace(0, 1, FOLLOWED))
-    return torch.cat([grid, torch.from_numpy(met)])
+        met = np.quantile(values, np.linspace(0, 1, FOLLOWED))[:, None]
+    # Far outliers would outweigh everything else where functions grow.
+    near = ((met >= 2 * low - high) & (met <= 2 * high - low)).all(1)
+    return torch.cat([grid, torch.from_numpy(met[near]).reshape(-1, *grid.shape[1:])])
 
 
 def _share_outside(values: NDArray[np.float64], expansion: Expansion) -> float:
