@@ -23,6 +23,7 @@ ROOMS = [
     "expansion",
     "arrays",
     "starts",
+    "dictionaries",
     "ops",
     "functional",
     "registry",
@@ -100,7 +101,7 @@ def test_the_oracle_needs_numpy_only_and_nothing_needs_the_oracle() -> None:
 
 def test_expansions_need_numpy_only() -> None:
     program = (
-        "import sys, kafnets.expansion, kafnets.starts, kafnets.arrays; "
+        "import sys, kafnets.expansion, kafnets.starts, kafnets.arrays, kafnets.dictionaries; "
         "assert 'torch' not in sys.modules; "
         "expansion = kafnets.Expansion.of(2, kernel=kafnets.Gaussian()); "
         "kafnets.Ridge('elu').draw(3, expansion, None); "

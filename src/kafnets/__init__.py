@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _MODULES = (
     "autograd",
     "data",
+    "dictionaries",
     "functional",
     "jax",
     "keras",
@@ -33,12 +34,18 @@ _NAMES = {
     "kafnets.nn": (
         "Activation",
         "ByChannel",
+        "Calibration",
         "EdgewiseKAF",
         "KAF",
         "KAF2D",
+        "LayerCalibration",
+        "LayerRefinement",
+        "Refinement",
+        "calibrate",
         "distance_from_start",
         "param_groups",
         "penalty",
+        "refine",
     ),
     "kafnets.ops": ("Backend", "backend", "set_backend", "use_backend"),
     "kafnets.registry": ("Facts", "create", "names", "register"),
@@ -74,6 +81,7 @@ keep_triton_out()
 if TYPE_CHECKING:
     from kafnets import autograd as autograd
     from kafnets import data as data
+    from kafnets import dictionaries as dictionaries
     from kafnets import functional as functional
     from kafnets import jax as jax
     from kafnets import keras as keras
@@ -100,10 +108,16 @@ if TYPE_CHECKING:
     from kafnets.nn import KAF2D as KAF2D
     from kafnets.nn import Activation as Activation
     from kafnets.nn import ByChannel as ByChannel
+    from kafnets.nn import Calibration as Calibration
     from kafnets.nn import EdgewiseKAF as EdgewiseKAF
+    from kafnets.nn import LayerCalibration as LayerCalibration
+    from kafnets.nn import LayerRefinement as LayerRefinement
+    from kafnets.nn import Refinement as Refinement
+    from kafnets.nn import calibrate as calibrate
     from kafnets.nn import distance_from_start as distance_from_start
     from kafnets.nn import param_groups as param_groups
     from kafnets.nn import penalty as penalty
+    from kafnets.nn import refine as refine
     from kafnets.ops import Backend as Backend
     from kafnets.ops import backend as backend
     from kafnets.ops import set_backend as set_backend

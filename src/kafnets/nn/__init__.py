@@ -2,9 +2,15 @@
 
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.calibrate import Calibration as Calibration
+from kafnets.nn.calibrate import LayerCalibration as LayerCalibration
+from kafnets.nn.calibrate import calibrate as calibrate
 from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn.kaf import KAF as KAF
 from kafnets.nn.kaf2d import KAF2D as KAF2D
+from kafnets.nn.refine import LayerRefinement as LayerRefinement
+from kafnets.nn.refine import Refinement as Refinement
+from kafnets.nn.refine import refine as refine
 from kafnets.nn.regularization import distance_from_start as distance_from_start
 from kafnets.nn.regularization import param_groups as param_groups
 from kafnets.nn.regularization import penalty as penalty

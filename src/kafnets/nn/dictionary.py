@@ -1,5 +1,6 @@
 """Modules that stand on a dictionary: they store it, and refuse coefficients that were learned on another."""
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -31,6 +32,47 @@ class DictionaryModule(nn.Module):
         if (outside := _outside(expansion)) != _outside(Expansion.of()):
             # Text, so that files of tensors alone can hold it.
             self.register_buffer("outside", torch.tensor(list(outside.encode()), dtype=torch.uint8))
+
+    def stand_on(self, expansion: Expansion, alpha: Tensor | None = None) -> None:
+        """Move to another dictionary or bandwidth.
+
+        Everything that follows from the expansion moves along: the buffer, the formula, and a learned
+        bandwidth, by the factor between the old expansion's and the new one's. An optimizer is not told: see
+        :func:`kafnets.calibrate` and :func:`kafnets.refine`, which tell it.
+
+        Args:
+            expansion: as the present one, but for its dictionary and its kernel's bandwidth.
+            alpha: coefficients for it. Those of the present shape are copied into the parameter; those of
+                another shape, for another number of elements, become a new one. None leaves them as they
+                are, which needs a dictionary of the same size.
+        """
+        old = self.expansion
+        for name in ("dimensions", "tails", "base", "learn_gamma"):
+            if getattr(expansion, name) != getattr(old, name):
+                raise ValueError(
+                    f"expansion must have the {name} of the present one, {getattr(old, name)!r}, "
+                    f"got {getattr(expansion, name)!r}"
+                )
+        shape = (*self.alpha.shape[: -old.dimensions], *expansion.shape)
+        given = self.alpha.shape if alpha is None else alpha.shape
+        if tuple(given) != shape:
+            raise ValueError(f"alpha must have the shape {shape} for this expansion, got {tuple(given)}")
+        log_gamma = self._parameters.get("log_gamma")
+        with torch.no_grad():
+            if log_gamma is not None:
+                assert expansion.gamma is not None
+                assert old.gamma is not None
+                log_gamma.add_(math.log(expansion.gamma / old.gamma))
+            if alpha is not None and alpha.shape == self.alpha.shape:
+                self.alpha.copy_(alpha)
+            elif alpha is not None:
+                self.alpha = nn.Parameter(
+                    alpha.detach().to(self.alpha, copy=True), requires_grad=self.alpha.requires_grad
+                )
+        self.expansion = expansion
+        if self.dictionary.shape != (expansion.dictionary.size,):
+            self.dictionary = self.dictionary.new_empty(expansion.dictionary.size)
+        self._restore_dictionary()
 
     @property
     def kernel(self) -> Kernel:

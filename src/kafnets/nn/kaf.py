@@ -83,6 +83,10 @@ class KernelActivation(DictionaryModule, Activation):
                 self.log_gamma.copy_(torch.from_numpy(self.expansion.first_log_gamma(self.groups)))
         self._restore_dictionary()
 
+    def stand_on(self, expansion: Expansion, alpha: Tensor | None = None) -> None:
+        super().stand_on(expansion, alpha)
+        self._formula = formula_of(expansion)
+
     @property
     def gamma(self) -> Tensor | float | None:
         """The bandwidth: a number if fixed, a tensor if learned, None for kernels without one."""

@@ -1,0 +1,299 @@
+"""Dictionaries where the inputs are."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kafnets.dictionaries import by_novelty, by_quantiles, rule_of_thumb
+from kafnets.expansion import Dictionary, Expansion
+from kafnets.nn.refit import (
+    Functions,
+    KernelModule,
+    check_optimizer,
+    ends_of,
+    forget,
+    grid_over,
+    kernel_modules,
+    moved,
+    moving_parameters,
+    size_of,
+    spread,
+)
+from kafnets.nn.watch import Batches, inputs_of, outputs_of, watched
+
+By = Literal["layer", "channel"]
+BYS: tuple[By, ...] = ("layer", "channel")
+
+Placement = Literal["range", "quantiles", "novelty"]
+PLACEMENTS: tuple[Placement, ...] = ("range", "quantiles", "novelty")
+
+NEAR = 0.02
+"""A dictionary whose ends lack no more than this share of the wanted range is left alone,"""
+NARROW = 1 / 3
+"""unless that range is narrower than this share of it."""
+FOLLOWED = 513
+"""Quantiles of the data at which functions are followed too, or twice as many pairs."""
+
+
+@dataclass(frozen=True)
+class LayerCalibration:
+    """What :func:`calibrate` did to one layer.
+
+    Attributes:
+        name: of the module within the model.
+        kind: its class.
+        outside_before: the share of its inputs outside the dictionary as it was.
+        outside_after: the same with the dictionary as it is.
+        ends_before: the first and the last element as they were.
+        ends_after: as they are.
+        rms_error: of its functions at its inputs, the root-mean-square difference from what they were. For an
+            edge-wise layer, of the sums over its connections.
+        largest_error: the largest such difference.
+        kept: why the layer was left as it was; None if it was not.
+        expansion: as it is.
+    """
+
+    name: str
+    kind: str
+    outside_before: float
+    outside_after: float
+    ends_before: tuple[float, float]
+    ends_after: tuple[float, float]
+    rms_error: float
+    largest_error: float
+    kept: str | None
+    expansion: Expansion
+
+    def __str__(self) -> str:
+        line = f"{self.name or '(model)'} ({self.kind}): {self.outside_before:.2%} of inputs outside "
+        line += _interval(self.ends_before)
+        if self.kept is not None:
+            return f"{line}; left alone: {self.kept}"
+        return (
+            f"{line}, now {self.outside_after:.2%} outside {_interval(self.ends_after)}; "
+            f"functions moved by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
+        )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What :func:`calibrate` did; print it.
+
+    Attributes:
+        layers: one report per layer, in the order of the model's modules.
+        output_rms: the root-mean-square change of the model's outputs.
+        output_largest: the largest change of one output.
+    """
+
+    layers: tuple[LayerCalibration, ...]
+    output_rms: float
+    output_largest: float
+
+    def __str__(self) -> str:
+        lines = [str(layer) for layer in self.layers]
+        lines.append(f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    module: KernelModule
+    expansion: Expansion
+    alpha: Tensor
+    report: LayerCalibration
+
+
+def calibrate(
+    model: nn.Module,
+    batches: Batches,
+    *,
+    coverage: float = 0.99,
+    by: By = "layer",
+    dictionary: Placement = "range",
+    optimizer: torch.optim.Optimizer | None = None,
+) -> Calibration:
+    r"""Move dictionaries to where the inputs of KAFs lie, and keep the functions what they were.
+
+    The model is run on some data in evaluation mode. The dictionary of every KAF, KAF2D and EdgewiseKAF, of
+    the same size as before, then spans the range in which a share ``coverage`` of its inputs lies, and all
+    inputs that it spanned before. Its coefficients are solved for anew, by ridge regression in float64, so
+    that its functions stay as they were, with their tails, on a fine grid over that range and at quantiles of
+    the data. A base and the linear part of an edge-wise layer stay as they are. A Gaussian's bandwidth, also
+    a learned one, moves with the squared spacing; other kernels keep their settings. Layers that are in range
+    already, with a dictionary at most three times as wide as that, are left alone.
+
+    It can be called in the middle of training: parameters stay the same objects, and the gradients of those
+    that changed are dropped. An error leaves the model as it was.
+
+    Args:
+        model: any module that contains ours, at any depth.
+        batches: a tensor or array of inputs, or an iterable of them or of (inputs, targets), such as a
+            ``DataLoader``. All of it is kept while this runs; a few thousand inputs are enough.
+        coverage: the share of the inputs that the dictionary is to span, from the ``(1 - coverage) / 2`` to
+            the ``(1 + coverage) / 2`` quantile.
+        by: "layer": quantiles of all inputs of a layer together; "channel": the widest of the channels' own,
+            so that no channel is left out.
+        dictionary: "range" scales and shifts the elements, so that equispaced ones stay so; "quantiles" and
+            "novelty" choose them by :func:`kafnets.dictionaries.by_quantiles` and ``by_novelty`` among the
+            inputs within the range, with the rule of thumb for a Gaussian's bandwidth, from the median
+            spacing. Uneven dictionaries run on slower kernels.
+        optimizer: its state of the coefficients that changed, and of learned bandwidths, is reset: Adam's
+            moments of old coefficients mean nothing for new ones.
+
+    Returns:
+        A report: shares of inputs outside, ends of dictionaries and errors, by layer, and the change of the
+        model's outputs. Of more than about a million inputs of a layer, a random sample is taken.
+    """
+    _check(coverage, by, dictionary)
+    check_optimizer(optimizer)
+    modules = kernel_modules(model)
+    inputs = inputs_of(batches, model)
+    samples, before = watched(model, inputs, modules)
+    plans = [
+        _planned(name, module, samples[name].rows, coverage, by, dictionary)
+        for name, module in modules.items()
+    ]
+    after = _carried_out([plan for plan in plans if plan.report.kept is None], model, inputs)
+    for plan in plans:
+        if plan.report.kept is None:
+            for parameter in moving_parameters(plan.module):
+                parameter.grad = None
+            if optimizer is not None:
+                forget(optimizer, plan.module)
+    changes = [(new - old).flatten() for new, old in zip(after, before, strict=True)]
+    rms, largest = size_of(torch.cat(changes) if changes else torch.empty(0))
+    return Calibration(tuple(plan.report for plan in plans), rms, largest)
+
+
+def _check(coverage: float, by: str, dictionary: str) -> None:
+    if not isinstance(coverage, Real):
+        raise TypeError(f"coverage must be a number above 0 and at most 1, got {coverage!r}")
+    if not 0 < coverage <= 1:
+        raise ValueError(f"coverage must be above 0 and at most 1, such as 0.99, got {coverage}")
+    for name, given, known in (("by", by, BYS), ("dictionary", dictionary, PLACEMENTS)):
+        if given not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {given!r}")
+
+
+def _planned(
+    name: str, module: KernelModule, rows: Tensor, coverage: float, by: By, placement: Placement
+) -> _Plan:
+    """What is to become of a module, by its inputs ``(n, channels)``."""
+    old, functions = module.expansion, Functions.of(module)
+    values = rows.numpy()
+    kept, low, high = _wanted(values, old, coverage, by, placement)
+    expansion, errors, alpha = old, torch.empty(0), module.alpha.detach()
+    if kept is None:
+        expansion = _placed(old, values, low, high, placement)
+        points = _points(expansion, values, low, high)
+        new = functions.refitted(expansion, points, module.alpha.dtype)
+        alpha, errors = new.alpha, new(rows) - functions(rows)
+        if not (alpha.isfinite().all() and errors.isfinite().all()):
+            raise ValueError(f"model: the functions of layer {name!r} are not finite where its inputs are")
+    rms, largest = size_of(errors)
+    report = LayerCalibration(
+        name=name,
+        kind=type(module).__name__,
+        outside_before=_share_outside(values, old),
+        outside_after=_share_outside(values, expansion),
+        ends_before=ends_of(old),
+        ends_after=ends_of(expansion),
+        rms_error=rms,
+        largest_error=largest,
+        kept=kept,
+        expansion=expansion,
+    )
+    return _Plan(module, expansion, alpha, report)
+
+
+def _wanted(
+    values: NDArray[np.float64], old: Expansion, coverage: float, by: By, placement: Placement
+) -> tuple[str | None, float, float]:
+    """Why nothing is to be done, if so, and the range."""
+    if not values.size:
+        return "it was given no inputs", 0.0, 0.0
+    probabilities = [(1 - coverage) / 2, (1 + coverage) / 2]
+    lows, highs = np.quantile(values if by == "channel" else values.ravel(), probabilities, axis=0)
+    low, high = float(np.min(lows)), float(np.max(highs))
+    if values.max() - values.min() <= 1e-6 * np.abs(values).max():
+        return "its inputs are all alike", low, high
+    first, last = ends_of(old)
+    # What was inside stays inside: the functions may be anything there, and nothing outside.
+    low, high = min(low, max(first, float(values.min()))), max(high, min(last, float(values.max())))
+    if not low < high:
+        return "nearly all of its inputs are alike", low, high
+    slack = NEAR * (high - low)
+    spans = first - slack <= low and high <= last + slack
+    if placement == "range" and spans and high - low >= NARROW * (last - first):
+        return "in range already", low, high
+    return None, low, high
+
+
+def _placed(
+    old: Expansion, values: NDArray[np.float64], low: float, high: float, placement: Placement
+) -> Expansion:
+    """The expansion on a dictionary from ``low`` to ``high``."""
+    size = old.dictionary.size
+    if placement == "range":
+        first, last = ends_of(old)
+        places = (old.dictionary.elements - first) / (last - first)
+        if old.dictionary.spacing is not None:
+            places = np.linspace(0, 1, size)
+        elements = low + (high - low) * places
+        elements[-1] = high
+        return moved(old, Dictionary.of(elements))
+    inside = values[(low <= values) & (values <= high)]
+    stream = np.concatenate([[low, high], inside])
+    chosen = by_quantiles(stream, size) if placement == "quantiles" else by_novelty(stream, size)
+    return moved(old, chosen, rule_of_thumb(chosen, old.dimensions))
+
+
+def _points(expansion: Expansion, values: NDArray[np.float64], low: float, high: float) -> Tensor:
+    """Where functions are to stay as they were."""
+    grid = grid_over(expansion.dictionary, expansion.dimensions, low, high)
+    if expansion.dimensions == 2:
+        met = spread(values.reshape(-1, 2), 2 * FOLLOWED)
+    else:
+        met = np.quantile(values, np.linspace(0, 1, FOLLOWED))[:, None]
+    # Far outliers would outweigh everything else where functions grow.
+    near = ((met >= 2 * low - high) & (met <= 2 * high - low)).all(1)
+    return torch.cat([grid, torch.from_numpy(met[near]).reshape(-1, *grid.shape[1:])])
+
+
+def _share_outside(values: NDArray[np.float64], expansion: Expansion) -> float:
+    first, last = ends_of(expansion)
+    return float(((values < first) | (values > last)).mean()) if values.size else 0.0
+
+
+def _carried_out(plans: list[_Plan], model: nn.Module, inputs: list[Tensor]) -> list[Tensor]:
+    """Change the modules and run the model; if that fails, change them back."""
+    were: list[tuple[KernelModule, Expansion, list[Any]]] = [
+        (
+            plan.module,
+            plan.module.expansion,
+            [each.detach().clone() for each in moving_parameters(plan.module)],
+        )
+        for plan in plans
+    ]
+    try:
+        for plan in plans:
+            plan.module.stand_on(plan.expansion, plan.alpha)
+        return outputs_of(model, inputs)
+    except BaseException:
+        for module, expansion, values in were:
+            module.stand_on(expansion)
+            with torch.no_grad():
+                for parameter, value in zip(moving_parameters(module), values, strict=True):
+                    parameter.copy_(value)
+        raise
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    digits = max(0, 2 - math.floor(math.log10(ends[1] - ends[0])))
+    return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"

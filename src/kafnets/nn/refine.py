@@ -1,0 +1,166 @@
+"""Longer dictionaries in the middle of training."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kafnets.checks import check_integer
+from kafnets.expansion import LONGEST, Dictionary, Expansion
+from kafnets.nn.refit import (
+    Functions,
+    KernelModule,
+    check_optimizer,
+    ends_of,
+    forget,
+    grid_over,
+    kernel_modules,
+    moved,
+    moving_parameters,
+    size_of,
+)
+
+BEYOND = 0.25
+"""Tails that go on are followed this far to both sides too, as a share of the dictionary's width."""
+
+
+@dataclass(frozen=True)
+class LayerRefinement:
+    """What :func:`refine` did to one layer.
+
+    Attributes:
+        name: of the module within the model.
+        kind: its class.
+        size_before: the number of elements along each axis, as it was.
+        size_after: as it is.
+        rms_error: of its functions over the dictionary's range, the root-mean-square difference from what
+            they were.
+        largest_error: the largest such difference.
+        expansion: as it is.
+    """
+
+    name: str
+    kind: str
+    size_before: int
+    size_after: int
+    rms_error: float
+    largest_error: float
+    expansion: Expansion
+
+    def __str__(self) -> str:
+        line = f"{self.name or '(model)'} ({self.kind}): "
+        if self.size_before == self.size_after:
+            return f"{line}left alone with {self.size_after} elements"
+        return (
+            f"{line}{self.size_before} elements, now {self.size_after}; functions moved by "
+            f"{self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
+        )
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What :func:`refine` did; print it.
+
+    Attributes:
+        layers: one report per layer, in the order of the model's modules.
+    """
+
+    layers: tuple[LayerRefinement, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.layers))
+
+
+def refine(
+    model: nn.Module, dictionary_size: int = 40, optimizer: torch.optim.Optimizer | None = None
+) -> Refinement:
+    r"""Give every KAF, KAF2D and EdgewiseKAF a longer dictionary, and keep the functions what they are.
+
+    The new elements lie between the same ends: equispaced if they were, else with the density they had. A
+    Gaussian's bandwidth, also a learned one, moves with the squared spacing. The coefficients are solved for
+    by ridge regression in float64, so that the functions stay as they were over the dictionary's range, and
+    their tails with them unless these are "zero": outside the dictionary narrower Gaussians fall to 0 sooner.
+
+    ``alpha`` becomes a new parameter. An optimizer that is not given here still holds the old one, and has to
+    be built anew.
+
+    Args:
+        model: any module that contains ours, at any depth; a single layer too.
+        dictionary_size: the new number of elements, along each axis of a 2D-KAF. Layers that have as many
+            are left alone; if one has more, this is refused, since its functions could not be kept.
+        optimizer: the new parameters take the place of the old ones in its groups, and its state of the old
+            ones, and of learned bandwidths, is dropped.
+
+    Returns:
+        A report: sizes and errors by layer.
+    """
+    check_integer("dictionary_size", dictionary_size, 2)
+    if dictionary_size > LONGEST:
+        raise ValueError(f"dictionary_size must be at most {LONGEST}, got {dictionary_size}")
+    check_optimizer(optimizer)
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError(
+            "optimizer must not be LBFGS, which cannot take new parameters: build a new one after"
+        )
+    modules = kernel_modules(model)
+    for name, module in modules.items():
+        if module.dictionary_size > dictionary_size:
+            raise ValueError(
+                f"dictionary_size must be at least {module.dictionary_size}, which layer {name!r} has, "
+                f"got {dictionary_size}: to refine some layers only, give these as model"
+            )
+    plans = [_planned(name, module, dictionary_size) for name, module in modules.items()]
+    for module, (report, alpha) in zip(modules.values(), plans, strict=True):
+        if alpha is not None:
+            _carried_out(module, report.expansion, alpha, optimizer)
+    return Refinement(tuple(report for report, _ in plans))
+
+
+def _planned(name: str, module: KernelModule, size: int) -> tuple[LayerRefinement, Tensor | None]:
+    """The report, and coefficients unless the layer is left alone."""
+    old, functions = module.expansion, Functions.of(module)
+    expansion, alpha, errors = old, None, torch.empty(0)
+    if size > old.dictionary.size:
+        expansion = moved(old, _longer(old.dictionary, size))
+        low, high = ends_of(expansion)
+        margin = 0.0 if old.tails == "zero" else BEYOND * (high - low)
+        points = grid_over(expansion.dictionary, expansion.dimensions, low - margin, high + margin)
+        new = functions.refitted(expansion, points, module.alpha.dtype)
+        within = ((points >= low) & (points <= high)).reshape(len(points), -1).all(1)
+        alpha, errors = new.alpha, (new.at(points) - functions.at(points))[within]
+        if not (alpha.isfinite().all() and errors.isfinite().all()):
+            raise ValueError(f"model: the functions of layer {name!r} are not finite on their dictionary")
+    rms, largest = size_of(errors)
+    report = LayerRefinement(
+        name=name,
+        kind=type(module).__name__,
+        size_before=old.dictionary.size,
+        size_after=expansion.dictionary.size,
+        rms_error=rms,
+        largest_error=largest,
+        expansion=expansion,
+    )
+    return report, alpha
+
+
+def _longer(dictionary: Dictionary, size: int) -> Dictionary:
+    """With the same ends and the same density."""
+    if dictionary.spacing is not None:
+        return Dictionary.of(np.linspace(dictionary.values[0], dictionary.values[-1], size))
+    places = np.linspace(0, dictionary.size - 1, size)
+    return Dictionary.of(np.interp(places, np.arange(dictionary.size), dictionary.elements))
+
+
+def _carried_out(
+    module: KernelModule, expansion: Expansion, alpha: Tensor, optimizer: torch.optim.Optimizer | None
+) -> None:
+    """Change a module, and tell the optimizer."""
+    old = module.alpha
+    if optimizer is not None:
+        forget(optimizer, module)
+    module.stand_on(expansion, alpha)
+    for parameter in moving_parameters(module):
+        parameter.grad = None
+    for group in () if optimizer is None else optimizer.param_groups:
+        group["params"][:] = [module.alpha if each is old else each for each in group["params"]]
