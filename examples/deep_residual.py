@@ -1,10 +1,10 @@
 """Train a residual network of 56 layers with KAFs, without any normalization, on scikit-learn's digits.
 
 Each block is x + f(x) / sqrt(blocks), where f is two 3 x 3 convolutions, each with a KAF behind it. KAFs
-start with Normal(gain="backward") behind weights of variance 1 / fan_in, so that f keeps the size of gradients.
-A block then multiplies their mean square by about 1 + 1 / blocks, and all blocks together by about e: neither
-activations nor gradients vanish or explode, and every parameter learns from the first step. (The other usual
-way, coefficients of 0 at the end of each branch, lets the rest of the branch wait for its turn.)
+start with Normal(gain="backward") behind weights of variance 1 / fan_in, so that f keeps the size of
+gradients. A block then multiplies their mean square by about 1 + 1 / blocks, and all blocks together by about
+e: neither activations nor gradients vanish or explode, and every parameter learns from the first step. (The
+other usual way, coefficients of 0 at the end of each branch, lets the rest of the branch wait for its turn.)
 """
 
 import math
