@@ -36,7 +36,10 @@ _NAMES = {
         "EdgewiseKAF",
         "KAF",
         "KAF2D",
+        "Monitor",
         "distance_from_start",
+        "initialize_biases",
+        "monitor",
         "param_groups",
         "penalty",
     ),
@@ -101,7 +104,10 @@ if TYPE_CHECKING:
     from kafnets.nn import Activation as Activation
     from kafnets.nn import ByChannel as ByChannel
     from kafnets.nn import EdgewiseKAF as EdgewiseKAF
+    from kafnets.nn import Monitor as Monitor
     from kafnets.nn import distance_from_start as distance_from_start
+    from kafnets.nn import initialize_biases as initialize_biases
+    from kafnets.nn import monitor as monitor
     from kafnets.nn import param_groups as param_groups
     from kafnets.nn import penalty as penalty
     from kafnets.ops import Backend as Backend

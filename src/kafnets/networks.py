@@ -257,7 +257,8 @@ def _linear_maps(
     """Makes linear maps that start with a uniform distribution and biases of 0."""
     if weights not in ("he", "lecun"):
         raise ValueError(f"weights must be 'he' or 'lecun', got {weights!r}")
-    variance_of = "relu" if weights == "he" else "linear"  # as torch calls 2 / fan_in and 1 / fan_in
+    # As torch calls 2 / fan_in and 1 / fan_in.
+    variance_of: Literal["relu", "linear"] = "relu" if weights == "he" else "linear"
 
     def started(inputs: int, outputs: int) -> nn.Module:
         # torch's constructors draw from the global generator, which is nobody's business if one was given.

@@ -129,7 +129,7 @@ class Ridge:
             solution = np.linalg.lstsq(stacked, np.concatenate([targets, np.zeros(len(matrix))]), rcond=None)[
                 0
             ]
-        solution = solution.reshape(expansion.shape)
+        solution = np.asarray(solution, dtype=np.float64).reshape(expansion.shape)
         if self.gain is not None:
             solution = solution * _scale(moments.of_function, expansion, self.gain, solution)
         return np.broadcast_to(solution, (functions, *expansion.shape))

@@ -41,10 +41,11 @@ def of_terms(expansion: Expansion, *, steep: bool) -> float:
     total = 0.0
     for d1 in d:
         for d2 in d:
-            if steep:
-                terms = expansion.kernel.slopes2d(NUMPY, first, second, d1, d2)
-            else:
-                terms = (expansion.kernel.value2d(NUMPY, first, second, d1, d2),)
+            terms: tuple[Array, ...] = (
+                expansion.kernel.slopes2d(NUMPY, first, second, d1, d2)
+                if steep
+                else (expansion.kernel.value2d(NUMPY, first, second, d1, d2),)
+            )
             total += sum(float(weights @ np.square(each)) for each in terms)
     return total
 

@@ -1,10 +1,13 @@
-"""Modules, and what regularizes them. Importing registers KAF and KAF2D."""
+"""Modules, and what starts, watches and regularizes them. Importing registers KAF and KAF2D."""
 
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn.kaf import KAF as KAF
 from kafnets.nn.kaf2d import KAF2D as KAF2D
+from kafnets.nn.monitor import Monitor as Monitor
+from kafnets.nn.monitor import monitor as monitor
 from kafnets.nn.regularization import distance_from_start as distance_from_start
 from kafnets.nn.regularization import param_groups as param_groups
 from kafnets.nn.regularization import penalty as penalty
