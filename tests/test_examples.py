@@ -13,6 +13,7 @@ GUIDES = [
     ROOT / "docs" / f"{name}.md"
     for name in (
         "compare",
+        "depth",
         "edgewise",
         "reproduce",
         "reinforcement-learning",
@@ -36,6 +37,12 @@ def run(*arguments: str, folder: Path | None = None) -> str:
 def test_own_activation() -> None:
     printed = run(str(ROOT / "examples/own_activation.py"))
     assert re.findall(r"^\w+", printed, re.MULTILINE) == ["relu", "kaf", "sine", "snake"]
+
+
+def test_deep_residual() -> None:
+    printed = run(str(ROOT / "examples/deep_residual.py"))
+    losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", printed)]
+    assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -63,6 +63,20 @@ def test_weights_start_as_he_says() -> None:
     assert 0.99 * bound < next(maxout.parameters()).abs().max().item() <= bound
 
 
+def test_weights_start_as_lecun_says() -> None:
+    generator = torch.Generator().manual_seed(0)
+    for network in (
+        kafnets.mlp(200, (300,), 2, "kaf", weights="lecun", generator=generator),
+        kafnets.cnn(8, 4, 1, 2, "kaf", weights="lecun", generator=generator),
+    ):
+        weight = network[0].weight
+        assert isinstance(weight, torch.Tensor)
+        bound = (3 / weight[0].numel()) ** 0.5
+        assert 0.98 * bound < weight.abs().max() <= bound
+    with pytest.raises(ValueError, match="weights must be 'he' or 'lecun', got 'glorot'"):
+        kafnets.mlp(2, (3,), 1, weights="glorot")  # type: ignore[arg-type]
+
+
 def test_the_papers_convolutional_network() -> None:
     network = kafnets.cnn(modules=5, activation="elu")
     kinds = [type(layer).__name__ for layer in network]

@@ -42,7 +42,10 @@ _NAMES = {
         "LayerRefinement",
         "Refinement",
         "calibrate",
+        "Monitor",
         "distance_from_start",
+        "initialize_biases",
+        "monitor",
         "param_groups",
         "penalty",
         "refine",
@@ -112,9 +115,12 @@ if TYPE_CHECKING:
     from kafnets.nn import EdgewiseKAF as EdgewiseKAF
     from kafnets.nn import LayerCalibration as LayerCalibration
     from kafnets.nn import LayerRefinement as LayerRefinement
+    from kafnets.nn import Monitor as Monitor
     from kafnets.nn import Refinement as Refinement
     from kafnets.nn import calibrate as calibrate
     from kafnets.nn import distance_from_start as distance_from_start
+    from kafnets.nn import initialize_biases as initialize_biases
+    from kafnets.nn import monitor as monitor
     from kafnets.nn import param_groups as param_groups
     from kafnets.nn import penalty as penalty
     from kafnets.nn import refine as refine

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -14,6 +14,9 @@ from kafnets.registry import Factory, accepted, declared_by, facts_of, find, mak
 Activation = str | Factory
 """A registered name, or what makes a module from the number of features."""
 
+Weights = Literal["he", "lecun"]
+"""Uniform distributions of first weights: variance 2 / fan_in, and 1 / fan_in."""
+
 
 def mlp(
     inputs: int,
@@ -22,6 +25,7 @@ def mlp(
     activation: Activation = "kaf",
     *,
     dropout: float | Sequence[float] = 0.0,
+    weights: Weights = "he",
     generator: torch.Generator | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
@@ -45,6 +49,8 @@ def mlp(
             features, such as ``lambda n: nn.GELU()``. One of torch's own classes, ``nn.GELU``, will do too.
         dropout: the share of values to drop behind the hidden layers, one for all or one for each. Alpha
             dropout behind SELU.
+        weights: how weights start: "he", the paper's, a uniform distribution of variance 2 / fan_in, made for
+            ReLU; "lecun", of variance 1 / fan_in, which deep networks of KAFs with a ``gain`` want.
         generator: source of the first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
@@ -53,7 +59,7 @@ def mlp(
     check_integer("inputs", inputs)
     check_integer("outputs", outputs)
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
-    linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
+    linear = _linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
     layers, width = hidden_layers(inputs, widths, activation, linear, surroundings, options, dropout=dropout)
     return nn.Sequential(*layers, linear(width, outputs))
@@ -135,6 +141,7 @@ def cnn(
     filters: int = 150,
     kernel_size: int = 5,
     dropout: float | Sequence[float] = 0.25,
+    weights: Weights = "he",
     generator: torch.Generator | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
@@ -156,6 +163,7 @@ def cnn(
         filters: outputs of each convolution.
         kernel_size: of the convolutions, an odd number.
         dropout: the share of values to drop behind the modules, one for all or one for each.
+        weights: as for :func:`mlp`.
         generator: source of the first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
@@ -173,9 +181,15 @@ def cnn(
     height, breadth = image_size if isinstance(image_size, tuple) else (image_size, image_size)
     check_integer("image_size", height)
     check_integer("image_size", breadth)
-    linear = _linear_maps(nn.Linear, generator, device=device, dtype=dtype)
+    linear = _linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
     convolution = _linear_maps(
-        nn.Conv2d, generator, kernel_size=kernel_size, padding=kernel_size // 2, device=device, dtype=dtype
+        nn.Conv2d,
+        weights,
+        generator,
+        kernel_size=kernel_size,
+        padding=kernel_size // 2,
+        device=device,
+        dtype=dtype,
     )
     surroundings = {"dim": 1, "generator": generator, "device": device, "dtype": dtype}
     layers: list[nn.Module] = []
@@ -235,15 +249,22 @@ def _shares(dropout: float | Sequence[float], count: int, of_what: str) -> list[
 
 
 def _linear_maps(
-    kind: type[nn.Linear] | type[nn.Conv2d], generator: torch.Generator | None, **options: Any
+    kind: type[nn.Linear] | type[nn.Conv2d],
+    weights: Weights,
+    generator: torch.Generator | None,
+    **options: Any,
 ) -> Callable[[int, int], nn.Module]:
-    """Makes linear maps that start with He's uniform distribution and biases of 0."""
+    """Makes linear maps that start with a uniform distribution and biases of 0."""
+    if weights not in ("he", "lecun"):
+        raise ValueError(f"weights must be 'he' or 'lecun', got {weights!r}")
+    # As torch calls 2 / fan_in and 1 / fan_in.
+    variance_of: Literal["relu", "linear"] = "relu" if weights == "he" else "linear"
 
     def started(inputs: int, outputs: int) -> nn.Module:
         # torch's constructors draw from the global generator, which is nobody's business if one was given.
         with torch.random.fork_rng(devices=[], enabled=generator is not None):
             made = kind(inputs, outputs, **options)
-        nn.init.kaiming_uniform_(made.weight, nonlinearity="relu", generator=generator)
+        nn.init.kaiming_uniform_(made.weight, nonlinearity=variance_of, generator=generator)
         assert made.bias is not None
         nn.init.zeros_(made.bias)
         return made

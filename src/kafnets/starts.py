@@ -4,11 +4,12 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, SupportsIndex
+from typing import Any, Literal, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.arrays import moments
 from kafnets.arrays.library import NUMPY
 from kafnets.checks import check_integer
 from kafnets.expansion import Expansion
@@ -20,6 +21,10 @@ Array = NDArray[np.float64]
 
 Function = str | Callable[..., Any]
 """A function to start as: one of these names, or any function of arrays."""
+
+Gain = Literal["forward", "backward"]
+GAINS: tuple[Gain, ...] = ("forward", "backward")
+"""What a start keeps from layer to layer: the size of activations, or of gradients."""
 
 
 class Source(Protocol):
@@ -56,18 +61,37 @@ class Initializer(Protocol):
 
 @dataclass(frozen=True)
 class Normal(Plain):
-    """Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``."""
+    r"""Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``.
+
+    Args:
+        std: the standard deviation. Ignored when ``gain`` is given.
+        gain: for deep networks, whose weights have variance 1 / fan_in (``weights="lecun"`` of
+            :func:`kafnets.mlp`). "forward" chooses the standard deviation such that
+            :math:`E[g(z)^2] = 1` for standard normal z, over all draws of the coefficients, which keeps the
+            size of activations from layer to layer; "backward" such that :math:`E[g'(z)^2] = 1`, which keeps
+            that of gradients (for a 2D-KAF, :math:`E[\|\nabla g(z)\|^2] = 1`). Tails and base count. A base
+            that is too large by itself gets coefficients of 0, the nearest there is.
+    """
 
     std: float = math.sqrt(0.3)
+    gain: Gain | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.std) and self.std >= 0):
             raise ValueError(f"std must be a finite number ≥ 0, got {self.std}")
+        _check_gain(self.gain)
 
     def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
         """From the framework's own random numbers."""
         shape = (functions, *expansion.shape)
-        return source.normal(self.std, shape) if self.std else np.zeros(shape)
+        std = self.std if self.gain is None else self._fitted(expansion, self.gain)
+        return source.normal(std, shape) if std else np.zeros(shape)
+
+    def _fitted(self, expansion: Expansion, gain: Gain) -> float:
+        missing = 1.0 - moments.of_base(expansion, steep=gain == "backward")
+        if missing <= 0:
+            return 0.0
+        return math.sqrt(missing) * _scale(moments.of_terms, expansion, gain)
 
 
 @dataclass(frozen=True)
@@ -87,15 +111,20 @@ class Ridge(Plain):
             stands for the mean of that function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the
             paper does not say what it used.
         eps: :math:`\varepsilon > 0`; larger values follow less closely with smaller coefficients.
+        gain: None: the function as it is. "forward" scales it such that :math:`E[g(z)^2] = 1` for standard
+            normal z, "backward" such that :math:`E[g'(z)^2] = 1`: see :class:`Normal`. Not for KAFs with a
+            base, which cannot be scaled.
     """
 
     target: Function
     eps: float = 1e-6
+    gain: Gain | None = None
 
     def __post_init__(self) -> None:
         check_function(self.target, "target")
         if not (math.isfinite(self.eps) and self.eps > 0):
             raise ValueError(f"eps must be a positive finite number, got {self.eps}")
+        _check_gain(self.gain)
 
     def get_config(self) -> dict[str, Any]:
         """The values to make it again from."""
@@ -108,6 +137,11 @@ class Ridge(Plain):
 
     def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
         """The same coefficients for all functions."""
+        if self.gain is not None and expansion.base is not None:
+            raise ValueError(
+                f"gain={self.gain!r} of Ridge scales a whole function, and base={expansion.base.function!r} "
+                "cannot be scaled: leave out one of them, or use Normal(gain=...), which takes a base"
+            )
         d = expansion.dictionary.elements
         places = [d] if expansion.dimensions == 1 else [each.ravel() for each in _grid(d)]
         matrix = _kernel_matrix(expansion, places)
@@ -122,7 +156,10 @@ class Ridge(Plain):
             solution = np.linalg.lstsq(stacked, np.concatenate([targets, np.zeros(len(matrix))]), rcond=None)[
                 0
             ]
-        return np.broadcast_to(solution.reshape(expansion.shape), (functions, *expansion.shape))
+        solution = np.asarray(solution, dtype=np.float64).reshape(expansion.shape)
+        if self.gain is not None:
+            solution = solution * _scale(moments.of_function, expansion, self.gain, solution)
+        return np.broadcast_to(solution, (functions, *expansion.shape))
 
     def _targets(self, places: list[Array], expansion: Expansion, source: Source) -> Array:
         if isinstance(self.target, str):
@@ -130,6 +167,29 @@ class Ridge(Plain):
         # A function of a pair is called with the grid as it lies in the plane.
         shaped = [axis.reshape(expansion.shape) for axis in places]
         return values_of(self.target, shaped, source, "target").ravel()
+
+
+def _check_gain(gain: object) -> None:
+    if gain is not None and gain not in GAINS:
+        raise ValueError(f"gain must be 'forward', 'backward' or None, got {gain!r}")
+
+
+def _scale(moment: Callable[..., float], expansion: Expansion, gain: Gain, *coefficients: Array) -> float:
+    """The factor on coefficients that makes a second moment 1."""
+    try:
+        found = moment(expansion, *coefficients, steep=gain == "backward")
+    except NotImplementedError as error:
+        raise ValueError(
+            f"gain={gain!r} needs the slope of the kernel {type(expansion.kernel).__name__} in NumPy: write "
+            "its method slope, or leave out gain"
+        ) from error
+    if not (math.isfinite(found) and found > 0):
+        what = "values" if gain == "forward" else "slopes"
+        raise ValueError(
+            f"gain={gain!r} cannot be met: for standard normal inputs the mean square of {what} is "
+            f"{found:g}, which no factor makes 1. Leave out gain, or choose a dictionary near 0"
+        )
+    return 1.0 / math.sqrt(found)
 
 
 def values_of(function: Function, places: Sequence[Array], source: Source, argument: str) -> Array:

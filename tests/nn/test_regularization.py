@@ -1,9 +1,12 @@
 """Penalties on mixing coefficients, and what decays."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
+import kafnets
 from kafnets import KAF, KAF2D, Gaussian, param_groups, penalty
 
 
@@ -121,3 +124,70 @@ def test_a_module_of_ones_own_can_declare_its_parameters() -> None:
 def test_errors_say_what_would_work(call, words) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def groups_of(net: nn.Module, **options: Any) -> dict[str, dict[str, Any]]:
+    return {group["name"]: group for group in param_groups(net, weight_decay=0.1, **options)}
+
+
+def test_rates_of_activations() -> None:
+    net = model()
+    net.append(kafnets.PReLU(1))  # type: ignore[operator]
+    net.append(KAF(1, base=kafnets.Base("silu", "weighted")))  # type: ignore[operator]
+    groups = groups_of(net, mixing_decay=0.2, lr=0.01, activation_lr=5.0)
+    assert list(groups) == ["weights", "mixing", "undecayed", "activations"]
+    assert {name: group["lr"] for name, group in groups.items()} == pytest.approx(
+        {"weights": 0.01, "mixing": 0.05, "undecayed": 0.01, "activations": 0.05}
+    )
+    assert [group["weight_decay"] for group in groups.values()] == [0.1, 0.2, 0.0, 0.0]
+    names = {parameter: name for name, parameter in net.named_parameters()}
+    found = {group: [names[each] for each in groups[group]["params"]] for group in groups}
+    assert found["mixing"] == ["2.alpha", "4.1.alpha", "7.alpha"]
+    assert found["activations"] == ["2.log_gamma", "6.weight", "7.base_weight"]
+    assert "4.2.weight" in found["undecayed"]  # torch's own PReLU
+    assert sorted(name for group in found.values() for name in group) == sorted(names.values())
+
+
+def test_rates_of_layers_with_maps_of_their_own() -> None:
+    net = nn.Sequential(kafnets.LpUnit(3, 4), kafnets.NetworkInNetwork(4), kafnets.EdgewiseKAF(4, 2))
+    names = {parameter: name for name, parameter in net.named_parameters()}
+    found = {
+        name: [names[each] for each in group["params"]]
+        for name, group in groups_of(net, lr=1.0, activation_lr=2.0).items()
+    }
+    assert "0.linear.weight" in found["weights"]
+    assert "0.linear.bias" in found["undecayed"]
+    assert "0.rho" in found["activations"]
+    assert {name.split(".")[0] for name in found["activation_weights"]} == {"1"}
+    assert found["mixing"] == ["2.alpha"]
+    assert {"2.weight"} <= set(found["weights"])
+    assert "2.bias" in found["undecayed"]
+
+
+def test_a_factor_of_1_changes_nothing() -> None:
+    net = model()
+    plain = param_groups(net, weight_decay=0.1)
+    assert [sorted(group) for group in plain] == [["name", "params", "weight_decay"]] * 3
+    for group, given in zip(plain, param_groups(net, weight_decay=0.1, lr=0.3), strict=True):
+        assert group | {"lr": 0.3} == given
+
+
+def test_schedulers_keep_the_ratio_of_rates() -> None:
+    groups = param_groups(model(), weight_decay=0.0, lr=0.1, activation_lr=0.5)
+    optimizer = torch.optim.SGD(groups, lr=9.0)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.1)
+    optimizer.step()
+    scheduler.step()
+    rates = {group["name"]: group["lr"] for group in optimizer.param_groups}
+    assert rates["mixing"] == pytest.approx(0.005)
+    assert rates["weights"] == pytest.approx(0.01)
+
+
+def test_rates_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"activation_lr=0.5 is a factor .* needs lr"):
+        param_groups(model(), weight_decay=0.1, activation_lr=0.5)
+    for wrong in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="activation_lr must be a positive finite number"):
+            param_groups(model(), weight_decay=0.1, lr=0.1, activation_lr=wrong)
+        with pytest.raises(ValueError, match=r"^lr must be a positive finite number"):
+            param_groups(model(), weight_decay=0.1, lr=wrong)

@@ -1,13 +1,16 @@
-"""Modules, and what regularizes them. Importing registers KAF and KAF2D."""
+"""Modules, and what starts, watches and regularizes them. Importing registers KAF and KAF2D."""
 
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import Calibration as Calibration
 from kafnets.nn.calibrate import LayerCalibration as LayerCalibration
 from kafnets.nn.calibrate import calibrate as calibrate
 from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn.kaf import KAF as KAF
 from kafnets.nn.kaf2d import KAF2D as KAF2D
+from kafnets.nn.monitor import Monitor as Monitor
+from kafnets.nn.monitor import monitor as monitor
 from kafnets.nn.refine import LayerRefinement as LayerRefinement
 from kafnets.nn.refine import Refinement as Refinement
 from kafnets.nn.refine import refine as refine

@@ -1,4 +1,4 @@
-"""Keeping coefficients small: penalties, and parameter groups for weight decay.
+"""Keeping coefficients small: penalties, and parameter groups for weight decay and learning rates.
 
 A module tells what its own parameters are by class attributes, all tuples of names:
 ``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons),
@@ -7,11 +7,15 @@ Everything else follows the usual rule: matrices and filters decay; biases, norm
 which have one axis or none, do not.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from kafnets.nn.activation import Activation
+from kafnets.registry import Facts
 
 
 def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
@@ -63,6 +67,8 @@ def param_groups(
     *,
     weight_decay: float,
     mixing_decay: float | None = None,
+    lr: float | None = None,
+    activation_lr: float = 1.0,
 ) -> list[dict[str, Any]]:
     """Split a model's trainable parameters so that each gets the weight decay it should.
 
@@ -74,31 +80,74 @@ def param_groups(
         model: any module.
         weight_decay: for the weights of linear maps, convolutions and embeddings.
         mixing_decay: for mixing coefficients. None: as ``weight_decay``.
+        lr: the learning rate, which groups then carry. None: the optimizer's own. Schedulers multiply each
+            group's own rate, so that the ratio stays.
+        activation_lr: a factor on it for all parameters of activations of this package: coefficients,
+            bandwidths, weights of bases, slopes of ``kafnets.PReLU``. It needs ``lr``.
 
     Returns:
         Groups named "weights", "mixing" and "undecayed". The last, with decay 0, holds biases,
-        normalization weights, a PReLU's slope, bandwidths, and all else with fewer than two axes.
+        normalization weights, a PReLU's slope, bandwidths, and all else with fewer than two axes. With an
+        ``activation_lr`` other than 1, those among them that are part of activations are in "activations",
+        and the linear maps inside ``kafnets.NetworkInNetwork`` in "activation_weights".
     """
-    decays = {
-        "weights": weight_decay,
-        "mixing": weight_decay if mixing_decay is None else mixing_decay,
-        "undecayed": 0.0,
-    }
-    for name, decay in (("weight_decay", weight_decay), ("mixing_decay", decays["mixing"])):
+    _check_rates(lr, activation_lr)
+    mixing = weight_decay if mixing_decay is None else mixing_decay
+    for name, decay in (("weight_decay", weight_decay), ("mixing_decay", mixing)):
         if not decay >= 0:
             raise ValueError(f"{name} must be a number from 0, got {decay}")
+    decays = {
+        "weights": weight_decay,
+        "activation_weights": weight_decay,
+        "mixing": mixing,
+        "undecayed": 0.0,
+        "activations": 0.0,
+    }
     members: dict[str, list[nn.Parameter]] = {group: [] for group in decays}
+    own = set() if activation_lr == 1 else _parts_of_activations(model)
     seen: set[nn.Parameter] = set()
     for module in model.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if parameter.requires_grad and parameter not in seen:
                 seen.add(parameter)
-                members[_group_of(module, name, parameter)].append(parameter)
+                group = _group_of(module, name, parameter)
+                members[_OF_ACTIVATIONS[group] if module in own else group].append(parameter)
+    factors = {group: activation_lr if group in _OF_ACTIVATIONS.values() else 1.0 for group in decays}
     return [
         {"name": group, "params": parameters, "weight_decay": decays[group]}
+        | ({} if lr is None else {"lr": lr * factors[group]})
         for group, parameters in members.items()
         if parameters
     ]
+
+
+_OF_ACTIVATIONS = {"weights": "activation_weights", "mixing": "mixing", "undecayed": "activations"}
+"""The groups of parameters of activations, by what the groups would be else."""
+
+
+def _check_rates(lr: float | None, activation_lr: float) -> None:
+    for name, rate in (("lr", lr), ("activation_lr", activation_lr)):
+        if rate is not None and not (math.isfinite(rate) and rate > 0):
+            raise ValueError(f"{name} must be a positive finite number, got {rate}")
+    if lr is None and activation_lr != 1:
+        raise ValueError(
+            f"activation_lr={activation_lr} is a factor on the learning rate, so it needs lr: "
+            f"param_groups(..., lr=1e-3, activation_lr={activation_lr})"
+        )
+
+
+def _parts_of_activations(model: nn.Module) -> set[nn.Module]:
+    """The activations of this package, and what is inside them.
+
+    Layers that bring the network's own linear map, such as Maxout, count without that map.
+    """
+    found: set[nn.Module] = set()
+    for module in model.modules():
+        if isinstance(module, Activation):
+            found.update(module.modules())
+        elif isinstance(getattr(module, "facts", None), Facts):
+            found.add(module)
+    return found
 
 
 def _group_of(module: nn.Module, name: str, parameter: nn.Parameter) -> str:
