@@ -18,9 +18,11 @@ LONG_FUNCTIONS = {"cli/compare.py: compare", "data/tables.py: divided", "network
 ROOMS = [
     "coexistence",
     "checks",
+    "config",
     "functions",
     "kernels",
     "expansion",
+    "arguments",
     "arrays",
     "starts",
     "dictionaries",

@@ -20,14 +20,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-from kafnets.plain import Plain
+from kafnets.config import Configurable
 
 Array = Any
 """An array of whatever library ``xp`` stands for."""
 
 
 @dataclass(frozen=True)
-class Kernel(Plain):
+class Kernel(Configurable):
     """What all kernels share. Subclass it to add a kernel of your own.
 
     Activations must be finite where a kernel grows without bound: a sum of infinite terms is NaN.

@@ -14,7 +14,7 @@ from kafnets.arrays.library import NUMPY
 from kafnets.checks import check_integer
 from kafnets.expansion import Expansion
 from kafnets.functions import FUNCTIONS
-from kafnets.plain import Plain
+from kafnets.config import Configurable
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Initializer(Protocol):
 
 
 @dataclass(frozen=True)
-class Normal(Plain):
+class Normal(Configurable):
     r"""Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``.
 
     Args:
@@ -95,7 +95,7 @@ class Normal(Plain):
 
 
 @dataclass(frozen=True)
-class Ridge(Plain):
+class Ridge(Configurable):
     r"""Follow a known function: :math:`\alpha = (K + \varepsilon I)^{-1} t`, solved in float64.
 
     K is the kernel matrix of the dictionary, :math:`K_{ij} = \kappa(d_i, d_j)`, and t the function's values

@@ -114,7 +114,7 @@ def _cut(
         if not paired:
             return (cut, ALONE), lambda i: (one(i, s), NOTHING)
         return (cut, cut), lambda i: (one(i // cut.count, place(0)), two(i % cut.count, place(1)))
-    cuts = Cut(size, size, 1, (1.0,)), Cut(size, 1, size, (1.0,) * size) if paired else ALONE
+    cuts = Cut(size, size, 1, (1.0,), 1.0), Cut(size, 1, size, (1.0,) * size, 1.0) if paired else ALONE
     if paired and not kernel.separable:
 
         def joint(i: Any, j: int) -> Array:

@@ -40,7 +40,7 @@ class Cut:
     length: int
     weights: tuple[float, ...]
     """By place in a run: what coefficients are multiplied by."""
-    slope: float = 1.0
+    slope: float
     """What sums of derivatives are multiplied by."""
 
     def padded(self, xp: Library, alpha: Array, axis: int) -> Array:
@@ -79,7 +79,7 @@ class _Nothing:
         yield 0, start
 
 
-ALONE, NOTHING = Cut(1, 1, 1, (1.0,)), _Nothing()
+ALONE, NOTHING = Cut(1, 1, 1, (1.0,), 1.0), _Nothing()
 """Of an axis that is not there: its only term is 1."""
 
 
@@ -87,12 +87,12 @@ ALONE, NOTHING = Cut(1, 1, 1, (1.0,)), _Nothing()
 class Segments(Cut):
     """A grid that is cut for factoring."""
 
-    spacing: float = 1.0
-    a: float = 1.0
+    spacing: float
+    a: float
     """gamma times the squared spacing."""
-    reach: float = math.inf
+    reach: float
     """In spacings: further from a center the sum is 0 to all digits, and r would leave the range."""
-    centers: tuple[float, ...] = ()
+    centers: tuple[float, ...]
 
 
 @functools.lru_cache(maxsize=256)

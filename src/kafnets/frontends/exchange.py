@@ -15,9 +15,9 @@ def arrays_of(layer: Any) -> Arrays:
     """The parameters of an activation of any framework."""
     if not isinstance(getattr(layer, "expansion", None), Expansion) or not hasattr(layer, "groups"):
         raise TypeError(f"module must be a kafnets.KAF or kafnets.KAF2D, got {type(layer).__name__}")
-    found = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
-    given = {name: getattr(each, "value", each) for name, each in found.items() if each is not None}
-    plain = {name: each.detach().cpu() if hasattr(each, "detach") else each for name, each in given.items()}
+    given = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
+    found = {name: each[...] for name, each in given.items() if each is not None}  # variables become arrays
+    plain = {name: each.detach().cpu() if hasattr(each, "detach") else each for name, each in found.items()}
     return {name: np.asarray(each).astype(np.float64) for name, each in plain.items()}
 
 

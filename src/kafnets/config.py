@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any, Self
 
 
-class Plain:
+class Configurable:
     """A dataclass that can be told by plain values."""
 
     def get_config(self) -> dict[str, Any]:
