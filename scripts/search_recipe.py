@@ -73,15 +73,15 @@ VARIANTS = {
     "boundary 2": Variant(options=STARTS["kaf"] | {"boundary": 2.0}),
     "boundary 4": Variant(options=STARTS["kaf"] | {"boundary": 4.0}),
     "KAFs on the inputs too": Variant(on_inputs=True),
-    "layer normalisation": Variant(normalization=nn.LayerNorm),
-    "batch normalisation": Variant(normalization=nn.BatchNorm1d),
+    "layer normalization": Variant(normalization=nn.LayerNorm),
+    "batch normalization": Variant(normalization=nn.BatchNorm1d),
     "one layer of 300": Variant(hidden=(300,)),
     "three layers of 66": Variant(hidden=(66, 66, 66)),
 }
 
 
 def build(variant: Variant, splits: Splits, seed: int) -> nn.Sequential:
-    """The network, normalised before its activations if that is asked for."""
+    """The network, normalized before its activations if that is asked for."""
     generator = torch.Generator().manual_seed(seed)
     network = kafnets.mlp(
         splits.inputs, variant.hidden, splits.outputs, "kaf", generator=generator, **variant.options

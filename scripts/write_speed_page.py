@@ -112,13 +112,13 @@ def page(
 HOW_IT_WORKS = """## How
 
 On an equispaced dictionary the terms of a Gaussian expansion are a constant, times a power of one ratio, times a
-common factor. So a KAF is two short polynomials, evaluated from both ends of the dictionary towards the middle: three
+common factor. So a KAF is two short polynomials, evaluated from both ends of the dictionary toward the middle: three
 exponentials and D multiply-adds in place of D exponentials, and nothing is stored but the input. A 2D-KAF is a bilinear form in two
 lists of kernel values. The backward pass computes everything again.
 
 Powers magnify rounding errors: the exponentials are therefore computed with the remainder that their rounding leaves, and
 the common factor is corrected by it. Long dictionaries and narrow kernels would leave the range of float32; they are cut into
-segments with a centre each. Activations that lie so far from a segment that its terms are below 2e-12 (float32) or 1e-75
+segments with a center each. Activations that lie so far from a segment that its terms are below 2e-12 (float32) or 1e-75
 (float64) get 0 from it.
 
 ## What runs where

@@ -29,7 +29,7 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_it_is_as_good_as_scikit_learns_network() -> None:
-    """By the defaults of both, the rival with standardised features, in the mean of three divisions.
+    """By the defaults of both, the rival with standardized features, in the mean of three divisions.
 
     So few rows tell half a percent from luck no more, and the defaults were not chosen on these divisions.
     """

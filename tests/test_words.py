@@ -29,11 +29,11 @@ CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, str | None]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_known_shapes_are_recognised(case: str) -> None:
+def test_known_shapes_are_recognized(case: str) -> None:
     function, kind, nearest = CASES[case]
     places = np.linspace(-BOUNDARY, BOUNDARY, POINTS)
-    centres = np.linspace(-BOUNDARY, BOUNDARY, 2 * BINS + 1)[1::2]
-    histogram = np.exp(-(centres**2) / 4)
+    centers = np.linspace(-BOUNDARY, BOUNDARY, 2 * BINS + 1)[1::2]
+    histogram = np.exp(-(centers**2) / 4)
     stored = {
         "1/end/curves": function(places)[None].astype(np.float16),
         "1/end/histogram": (histogram / histogram.sum())[None].astype(np.float16),

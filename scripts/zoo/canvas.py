@@ -1,4 +1,4 @@
-"""How the pictures look: colours, line styles, panels, heat maps."""
+"""How the pictures look: colors, line styles, panels, heat maps."""
 
 from typing import Any, Literal
 
@@ -13,8 +13,8 @@ from zoo.sampling import line
 
 Place = Literal["upper left", "upper center", "upper right", "lower right", "lower left"]
 
-# Okabe and Ito's colours, each with a line style of its own, so that neither the eye's nor the printer's
-# colours are needed to tell the lines apart.
+# Okabe and Ito's colors, each with a line style of its own, so that neither the eye's nor the printer's
+# colors are needed to tell the lines apart.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 MOVED: list[dict[str, Any]] = [
     {"color": BLUE, "linestyle": "--"},
@@ -23,7 +23,7 @@ MOVED: list[dict[str, Any]] = [
 ]
 START: dict[str, Any] = {"color": "black", "linewidth": 1.8}
 BEHIND: dict[str, Any] = {"color": "0.75", "linewidth": 1.2}
-COLOURS = "cividis"
+COLORS = "cividis"
 
 
 def panels(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -34,7 +34,7 @@ def panels(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
 def finish(
     axes: Axes, title: str, *, ylim: tuple[float, float] | None = None, legend: Place | None = None
 ) -> None:
-    """Grey lines through the origin, the title, and a legend at ``legend``."""
+    """Gray lines through the origin, the title, and a legend at ``legend``."""
     axes.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     axes.axvline(0, color="0.8", linewidth=0.8, zorder=0)
     axes.set_title(title, fontsize="medium")
@@ -49,14 +49,14 @@ def finish(
 def heat_map(
     axes: Axes, module: nn.Module, title: str, *, output: int = 0, reach: float = 1.0, steps: int = 10
 ) -> None:
-    """One output over the two inputs of a pair, in colours from ``-reach`` to ``reach``."""
+    """One output over the two inputs of a pair, in colors from ``-reach`` to ``reach``."""
     side = line(4, 161)
     first, second = np.meshgrid(side, side)
     pairs = torch.from_numpy(np.stack([first.ravel(), second.ravel()], 1))
     with torch.no_grad():
         image = module.double()(pairs)[:, output].reshape(first.shape).numpy()
     levels = np.linspace(-reach, reach, steps + 1)
-    drawn = axes.contourf(side, side, image, levels, cmap=COLOURS, extend="both")
+    drawn = axes.contourf(side, side, image, levels, cmap=COLORS, extend="both")
     axes.figure.colorbar(drawn, ax=axes, shrink=0.85).ax.tick_params(labelsize="x-small")
     axes.set(xlabel="first of the pair", ylabel="second", aspect="equal")
     finish(axes, title)

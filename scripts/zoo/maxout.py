@@ -33,12 +33,12 @@ def draw() -> Figure:
         label = f"p = {p}" + (", the default" if p == 2 else "")
         axes[2].plot(h, values(layer("lp_maxout", p=p), h), **style, label=label)
     unit = layer("lp_unit")
-    axes[3].plot(h, values(unit, h), **START, label="start: p = 2, centres 0")
+    axes[3].plot(h, values(unit, h), **START, label="start: p = 2, centers 0")
     for norm, style in ((1.05, MOVED[0]), (20.0, MOVED[1])):
         moved = changed(layer("lp_unit"), rho=np.log(np.expm1(norm - 1)))
-        axes[3].plot(h, values(moved, h), **style, label=f"p = {norm:g}, centres 0")
-    moved = changed(layer("lp_unit"), centres=[[1.0, -0.5, -1.5]])
-    axes[3].plot(h, values(moved, h), **MOVED[2], label="p = 2, centres 1, -0.5, -1.5")
+        axes[3].plot(h, values(moved, h), **style, label=f"p = {norm:g}, centers 0")
+    moved = changed(layer("lp_unit"), centers=[[1.0, -0.5, -1.5]])
+    axes[3].plot(h, values(moved, h), **MOVED[2], label="p = 2, centers 1, -0.5, -1.5")
 
     for panel, name in zip(axes, ("maxout", "soft_maxout", "lp_maxout", "lp_unit"), strict=True):
         finish(panel, f"{name}, K = 3, one input", legend="upper center", ylim=(-3, 5))

@@ -1,4 +1,4 @@
-"""Several outputs, or neighbours."""
+"""Several outputs, or neighbors."""
 
 import numpy as np
 import torch

@@ -1,6 +1,6 @@
 """TensorFlow and Triton in one process: each brings an LLVM, and it dies if TensorFlow's comes first.
 
-Any optimiser of torch asks for Triton where it is installed, so this can befall people who never heard of it.
+Any optimizer of torch asks for Triton where it is installed, so this can befall people who never heard of it.
 """
 
 import importlib

@@ -80,7 +80,7 @@ def edgewise_mlp(
     """A network in which every connection has a function of its own: a Kolmogorov-Arnold network of KAFs.
 
     Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
-    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalisation.
+    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalization.
 
     Args:
         inputs: the number of features, along the last axis of the input.

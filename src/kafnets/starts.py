@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kafnets.arrays import moments
 from kafnets.arrays.library import NUMPY
 from kafnets.checks import check_integer
+from kafnets.config import Configurable
 from kafnets.expansion import Expansion
 from kafnets.functions import FUNCTIONS
-from kafnets.config import Configurable
 
 Array = NDArray[np.float64]
 

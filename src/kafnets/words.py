@@ -156,8 +156,8 @@ def describe_stored(
 
 def _of_curves(curves: Array, histograms: Array) -> list[tuple[Kind, str, float, float]]:
     places = np.linspace(-BOUNDARY, BOUNDARY, POINTS)
-    centres = _centres()
-    values = np.stack([np.interp(centres, places, curve) for curve in curves])
+    centers = _centers()
+    values = np.stack([np.interp(centers, places, curve) for curve in curves])
     names, explained = _nearest(values, histograms)
     found: list[tuple[Kind, str, float, float]] = []
     for value, weight, name, r2 in zip(values, histograms, names, explained, strict=True):
@@ -187,13 +187,13 @@ def _kind(value: Array, inside: NDArray[np.bool_], largest: float) -> Kind:
 
 def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
     """For each row of values, the known function with the largest weighted squared correlation."""
-    centres = _centres()
+    centers = _centers()
     names, columns = [], []
     for name, function in KNOWN.items():
         if name == "sine":  # whose phase is soon lost between coarse steps
             for scale in _FREQUENCIES:
                 names += [name] * len(_PHASES)
-                columns += [function(scale * centres + phase) for phase in _PHASES]
+                columns += [function(scale * centers + phase) for phase in _PHASES]
             continue
         scales = np.array([1.0]) if name in ("linear", "abs", "relu", "square") else _SCALES
         mirrored = (1.0,) if name in ("linear", "tanh", "abs", "square", "gaussian") else (1.0, -1.0)
@@ -201,7 +201,7 @@ def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
             for side in mirrored:
                 for shift in _SHIFTS if name != "linear" else [0.0]:
                     names.append(name)
-                    columns.append(function(side * scale * (centres - shift)))
+                    columns.append(function(side * scale * (centers - shift)))
     known = np.stack(columns)
     total = np.maximum(weights.sum(1, keepdims=True), 1e-12)
     share = weights / total
@@ -222,7 +222,7 @@ def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
 def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, float, float]:
     """How flat a function of two inputs is where its data lies, its inputs taken as independent."""
     places = np.linspace(-BOUNDARY, BOUNDARY, SIDE)
-    along = [np.interp(places, _centres(), weight) for weight in (first, second)]
+    along = [np.interp(places, _centers(), weight) for weight in (first, second)]
     weight = np.outer(*along)
     inside = np.outer(along[0] > RARE, along[1] > RARE)
     largest = float(np.abs(surface[inside]).max()) if inside.any() else 0.0
@@ -241,10 +241,10 @@ def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, floa
 def _outside(histograms: Array, boundary: float | None) -> list[float | None]:
     if boundary is None or boundary >= BOUNDARY:
         return [None] * len(histograms)
-    beyond = np.abs(_centres()) > boundary
+    beyond = np.abs(_centers()) > boundary
     return [float(share) for share in histograms[:, beyond].sum(1)]
 
 
-def _centres() -> Array:
+def _centers() -> Array:
     edges = np.linspace(-BOUNDARY, BOUNDARY, BINS + 1)
     return (edges[:-1] + edges[1:]) / 2

@@ -19,13 +19,13 @@ def frame() -> Any:
     table = pd.DataFrame(
         {
             "size": np.where(generator.random(200) < 0.1, np.nan, size),
-            "colour": generator.choice(["red", "green", "blue"], 200),
+            "color": generator.choice(["red", "green", "blue"], 200),
             "old": generator.random(200) < 0.5,
             "label": np.where(size > 0, "big", "small"),
             "price": size * 3 + 10,
         }
     )
-    table.loc[generator.random(200) < 0.05, "colour"] = None
+    table.loc[generator.random(200) < 0.05, "color"] = None
     return table
 
 
@@ -43,7 +43,7 @@ def test_mixed_columns_with_gaps(frame: Any, tmp_path: Path, name: str) -> None:
     splits = tables.load(saved(frame, tmp_path, name), "label", drop=["price"])
     assert splits.task == "binary"
     assert splits.classes == ("big", "small")
-    assert splits.inputs == 1 + 4 + 1  # colour: three, and gaps
+    assert splits.inputs == 1 + 4 + 1  # color: three, and gaps
     assert (len(splits.train), len(splits.validation), len(splits.test)) == (140, 30, 30)
     for part in (splits.train, splits.validation, splits.test):
         assert part.features.dtype == np.float32
@@ -91,7 +91,7 @@ def test_rows_without_a_target_are_left_out_and_it_is_said(frame: Any, tmp_path:
 
 def test_categories_come_from_the_training_part(frame: Any, tmp_path: Path) -> None:
     rows = tables.load(saved(frame, tmp_path), "label")
-    frame.loc[0, "colour"] = "ultraviolet"
+    frame.loc[0, "color"] = "ultraviolet"
     known = [tables.load(saved(frame, tmp_path), "label", seed).inputs for seed in range(12)]
     assert set(known) == {rows.inputs, rows.inputs + 1}  # it is in the training part for some seeds only
 
@@ -139,7 +139,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
             lambda f: f.assign(size=["many" if i == 7 else i for i in range(200)]),
             "the column 'size' holds numbers but for 'many' in row 8: correct it",
         ),
-        (lambda f: f.assign(colour=[f"id{i}" for i in range(200)]), "'colour' has 140 different texts"),
+        (lambda f: f.assign(color=[f"id{i}" for i in range(200)]), "'color' has 140 different texts"),
         (lambda f: f.rename(columns={"label": "labels"}), "has no column 'label': did you mean 'labels'?"),
         (lambda f: f.head(5), "has 5 rows with a value of label: at least 10 are needed"),
         (lambda f: f[["label"]], "has no column to predict 'label' from"),

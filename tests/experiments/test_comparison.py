@@ -33,15 +33,15 @@ def table(tmp_path: Path) -> Path:
     frame = pd.DataFrame(
         {
             "length": generator.normal(size=300),
-            "colour": generator.choice(["red", "green", "blue"], 300),
+            "color": generator.choice(["red", "green", "blue"], 300),
             "open": generator.random(300) < 0.5,
             "count": generator.integers(0, 50, 300),
         }
     )
-    frame["label"] = np.where((frame["length"] > 0) ^ (frame["colour"] == "red"), "yes", "no")
+    frame["label"] = np.where((frame["length"] > 0) ^ (frame["color"] == "red"), "yes", "no")
     frame["price"] = frame["length"] * 3 + frame["count"] / 10 + 100
     frame.loc[::7, "length"] = np.nan
-    frame.loc[::11, "colour"] = None
+    frame.loc[::11, "color"] = None
     path = tmp_path / "my table.csv"
     frame.to_csv(path, index=False)
     return path
@@ -82,7 +82,7 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
     predictor = Predictor.load(folder / "best")
     assert isinstance(predictor.scaling, RobustScaling)
     new = pd.DataFrame(
-        {"length": [1.0, np.nan], "colour": ["blue", "violet"], "open": [True, False], "count": 3}
+        {"length": [1.0, np.nan], "color": ["blue", "violet"], "open": [True, False], "count": 3}
     )
     assert set(predictor.predict(new)) <= {"yes", "no"}
     again = run(table, "--target", "label", "--drop", "price", *quick(output))
@@ -191,12 +191,12 @@ def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
     splits = chosen[0].load()
     predictor = Predictor.of(chosen[0].build(splits), chosen[0].architecture(splits), splits)
     assert len(predictor.predict(pd.read_csv(table))) == 300
-    with pytest.raises(ValueError, match="the table has no column 'colour', 'open'"):
+    with pytest.raises(ValueError, match="the table has no column 'color', 'open'"):
         predictor.predict(pd.DataFrame({"length": [1.0], "count": [2]}))
     with pytest.raises(TypeError, match="rows must be a DataFrame or the path of a table, got ndarray"):
         predictor.predict(np.zeros((2, 4)))
     with pytest.raises(ValueError, match="the column 'count' should hold numbers"):
-        predictor.predict(pd.DataFrame({"length": [1.0], "colour": "red", "open": True, "count": "many"}))
+        predictor.predict(pd.DataFrame({"length": [1.0], "color": "red", "open": True, "count": "many"}))
 
 
 def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:

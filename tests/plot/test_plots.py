@@ -54,7 +54,7 @@ def test_what_cannot_be_plotted_says_why() -> None:
         plot.training_curves({"kaf": [{"epoch": 1, "loss": 0.5}]})  # type: ignore[list-item]
 
 
-def test_curves_are_the_papers_colours() -> None:
+def test_curves_are_the_papers_colors() -> None:
     model = network("kaf")
     start = copy.deepcopy(model)
     with torch.no_grad():

@@ -107,7 +107,7 @@ ORACLE: dict[str, Callable[[Any, Array], Array]] = {
     "maxout": lambda m, h: ref.maxout(_groups(m, h)),
     "soft_maxout": lambda m, h: ref.soft_maxout(_groups(m, h)),
     "lp_maxout": lambda m, h: ref.lp_maxout(_groups(m, h), m.p),
-    "lp_unit": lambda m, h: ref.lp_unit(_groups(m, h), _array(m.centres), _array(m.p)),
+    "lp_unit": lambda m, h: ref.lp_unit(_groups(m, h), _array(m.centers), _array(m.p)),
     "rrelu": lambda m, s: ref.leaky_relu(s, (m.lower + m.upper) / 2),
     "noisy_hard_tanh": _noisy(ref.hard_tanh, lambda s: s),
     "noisy_hard_sigmoid": _noisy(ref.hard_sigmoid, lambda s: s / 4 + 0.5),

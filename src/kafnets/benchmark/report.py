@@ -19,8 +19,8 @@ def print_result(result: dict[str, Any], console: Console) -> None:
                 console.print(_times(f"{shape}, {part}: forward + backward", timings, unit))
     table = Table("claim", "measured", "bar", "met", title="What is claimed")
     for bar in result["bars"]:
-        colour = "green" if bar["met"] else "red"
-        met = f"[{colour}]{'yes' if bar['met'] else 'no'}[/]"
+        color = "green" if bar["met"] else "red"
+        met = f"[{color}]{'yes' if bar['met'] else 'no'}[/]"
         table.add_row(bar["what"], f"{bar['measured']:.2f}", bar["bar"], met)
     console.print(table)
     source = result["provenance"]

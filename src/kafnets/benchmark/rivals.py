@@ -128,7 +128,7 @@ PLAIN: dict[str, Plain] = {
     "maxout": lambda m, h: _groups(m, h).max(-1).values,
     "soft_maxout": lambda m, h: _groups(m, h).logsumexp(-1),
     "lp_maxout": lambda m, h: (_groups(m, h).abs() ** m.p).sum(-1) ** (1 / m.p),
-    "lp_unit": lambda m, h: ((_groups(m, h) - m.centres).abs() ** m.p[:, None]).mean(-1) ** (1 / m.p),
+    "lp_unit": lambda m, h: ((_groups(m, h) - m.centers).abs() ** m.p[:, None]).mean(-1) ** (1 / m.p),
     "noisy_hard_tanh": _noisy(functional.hardtanh, lambda s: s),
     "noisy_hard_sigmoid": _noisy(lambda s: (s / 4 + 0.5).clamp(0, 1), lambda s: s / 4 + 0.5),
     "crelu": lambda m, s: torch.cat([s.relu(), (-s).relu()], 1),

@@ -45,7 +45,7 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
 def _scaled(images: NDArray[np.generic]) -> NDArray[np.float32]:
     """From (N, 32, 32, 3) bytes.
 
-    Seen as (N, 3, 32, 32), yet a pixel's colours stay side by side in memory, torch's "channels last",
+    Seen as (N, 3, 32, 32), yet a pixel's colors stay side by side in memory, torch's "channels last",
     in which processors pool and convolve faster.
     """
     scaled = images.astype(np.float32) / np.float32(127.5) - np.float32(1)

@@ -12,7 +12,7 @@ FIGURES: dict[str, Callable[[Path], Figure]] = {
     "figure-1-spline-interpolation": lambda _: functions.splines(),
     "figure-2-maxout": lambda _: functions.maxout(),
     "figure-3-kafs-by-bandwidth": lambda _: functions.bandwidths(),
-    "figure-4-ridge-initialisation": lambda _: functions.starts(),
+    "figure-4-ridge-initialization": lambda _: functions.starts(),
     "figure-5-noisy-activation": lambda _: functions.noise(),
     "figure-6-trained-kafs": results.trained_kafs,
     "figure-7-trained-2d-kafs": results.trained_2d_kafs,

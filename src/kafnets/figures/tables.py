@@ -63,7 +63,7 @@ def activations() -> Table:
                 facts.parameters.replace("**2", "²"),
             )
         )
-    headings = ("name", "smooth", "local", "regularisation", "plottable", "set by", "parameters a neuron")
+    headings = ("name", "smooth", "local", "regularization", "plottable", "set by", "parameters a neuron")
     return Table("Non-parametric activation functions", headings, tuple(rows))
 
 

@@ -1,4 +1,4 @@
-"""One look for all pictures: told apart in grey print and by the colour-blind."""
+"""One look for all pictures: told apart in gray print and by the color-blind."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ SERIES: tuple[dict[str, Any], ...] = (
     {"color": "#444444", "linestyle": "-"},
     {"color": "#cc6677", "linestyle": (0, (8, 2, 2, 2))},
 )
-"""Colours that keep apart for all kinds of sight, each with a dash of its own."""
+"""Colors that keep apart for all kinds of sight, each with a dash of its own."""
 
 SURFACE = "cividis_r"
-"""Dark is large, as in the paper, and evenly so in grey."""
+"""Dark is large, as in the paper, and evenly so in gray."""
 
 
 def grid(count: int, columns: int, *, width: float = 2.3, height: float = 1.75) -> tuple[Figure, list[Axes]]:

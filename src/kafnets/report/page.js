@@ -19,7 +19,7 @@ const put = (element, text) => { element.textContent = text; return element; };
 const make = (tag, text) => put(document.createElement(tag), text ?? "");
 const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-const colour = (number) => (dark() ? DARK : LIGHT)[number % LIGHT.length];
+const color = (number) => (dark() ? DARK : LIGHT)[number % LIGHT.length];
 const comparison = () => data.comparisons[chosen];
 const called = (row) => `${row.label}, ${row.hidden.join("-") || "no hidden layer"}`;
 const number = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits));
@@ -118,9 +118,9 @@ function curves() {
     const edge = { x: epochs, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: name };
     const visible = at < 6 ? true : "legendonly";
     traces.push({ ...edge, y: mean.map((value, e) => value + deviation[e]), visible });
-    traces.push({ ...edge, y: mean.map((value, e) => value - deviation[e]), fill: "tonexty", fillcolor: colour(at) + "26", visible });
+    traces.push({ ...edge, y: mean.map((value, e) => value - deviation[e]), fill: "tonexty", fillcolor: color(at) + "26", visible });
     traces.push({ x: epochs, y: mean, name, legendgroup: name, mode: "lines", visible,
-      line: { color: colour(at), dash: DASHES[at % DASHES.length], width: 2 },
+      line: { color: color(at), dash: DASHES[at % DASHES.length], width: 2 },
       hovertemplate: `%{y:.${comparison().digits}f} in ${comparison().turn} %{x}<extra>%{fullData.name}</extra>` });
   });
   const { metric, task, turn } = comparison();
@@ -152,7 +152,7 @@ function costs() {
       x: [row[key]], y: [row.mean], error_y: { type: "data", array: [row.deviation ?? 0], thickness: 1.2 },
       name: plainText(called(row)), mode: at < 3 ? "markers+text" : "markers",
       text: [plainText(row.label)], textposition: at % 2 ? "bottom center" : "top center", textfont: { size: 11 }, cliponaxis: false,
-      marker: { color: colour(at), symbol: MARKS[at % MARKS.length], size: 10 },
+      marker: { color: color(at), symbol: MARKS[at % MARKS.length], size: 10 },
       hovertemplate: `%{y:.${comparison().digits}f}, %{x}<extra>%{fullData.name}</extra>`,
     }));
     draw(id, traces, {

@@ -41,7 +41,7 @@ class Packed:
         self.length = 0
 
     def add(self, values: NDArray[np.floating]) -> dict[str, Any]:
-        """Quantise between the smallest and the largest of these values."""
+        """Quantize between the smallest and the largest of these values."""
         values = np.nan_to_num(values.astype(np.float64))
         low, high = float(values.min()), float(values.max())
         span = high - low or 1.0

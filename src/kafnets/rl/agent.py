@@ -12,7 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from torch import Tensor, nn
 
 from kafnets.rl import published
-from kafnets.rl.environments import environment, normalisation_of, normalise_as, restore, state_of
+from kafnets.rl.environments import environment, normalization_of, normalize_as, restore, state_of
 from kafnets.rl.policies import MlpPolicy
 
 
@@ -79,7 +79,7 @@ class Agent:
     def evaluate(self, episodes: int, seed: int) -> float:
         """Mean reward of the policy without its noise, in another environment of the same kind."""
         other = environment(self.name, gamma=published.PPO["gamma"])
-        normalise_as(other, normalisation_of(self.env))
+        normalize_as(other, normalization_of(self.env))
         other.training, other.norm_reward = False, False
         other.seed(seed + 10_000)
         rewards, _ = evaluate_policy(self.model.policy, other, episodes, return_episode_rewards=True)
@@ -114,8 +114,8 @@ class Agent:
         torch.set_rng_state(state["torch"])
 
     def weights(self) -> dict[str, Any]:
-        """All that acting needs: the policy, and how observations are normalised."""
-        return {"policy": self.model.policy.state_dict(), "statistics": normalisation_of(self.env)}
+        """All that acting needs: the policy, and how observations are normalized."""
+        return {"policy": self.model.policy.state_dict(), "statistics": normalization_of(self.env)}
 
 
 @contextmanager

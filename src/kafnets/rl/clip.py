@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from kafnets.data.folder import written_at_once
 from kafnets.rl.agent import Agent, own_randomness
-from kafnets.rl.environments import environment, normalise_as
+from kafnets.rl.environments import environment, normalize_as
 from kafnets.train.runs import CONFIG, RunFolder
 
 FORMATS = (".webp", ".gif", ".png")
@@ -82,7 +82,7 @@ def trained_agent(path: Path) -> tuple[Agent, dict[str, Any]]:
         config["data"], config["activation"], tuple(config["hidden"]), config["options"], config["seed"]
     )
     agent.model.policy.load_state_dict(weights["policy"])
-    normalise_as(agent.env, weights["statistics"])
+    normalize_as(agent.env, weights["statistics"])
     return agent, config
 
 
@@ -109,7 +109,7 @@ def _film(path: Path, count: int, size: int, frames_a_second: int) -> Iterator[N
 def _drawn(name: str, gamma: float, size: int) -> VecNormalize:
     """An environment that can be seen."""
     # Mesa's drivers and Triton each bring an LLVM, and a process in which Mesa's comes first dies when an
-    # optimiser asks for Triton's later on.
+    # optimizer asks for Triton's later on.
     importlib.import_module("torch._dynamo")
     screen = {"DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL"} & os.environ.keys()
     if sys.platform == "linux" and not screen:

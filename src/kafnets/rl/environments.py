@@ -25,11 +25,11 @@ State = dict[str, Any]
 
 
 def environment(name: str, *, gamma: float, **options: Any) -> VecNormalize:
-    """One environment, observations and rewards normalised by what has been seen so far, as the baseline did.
+    """One environment, observations and rewards normalized by what has been seen so far, as the baseline did.
 
     Args:
         name: Gymnasium's.
-        gamma: the discount, by which rewards are normalised.
+        gamma: the discount, by which rewards are normalized.
         options: for ``gymnasium.make``.
     """
     inner = DummyVecEnv([lambda: Monitor(gymnasium.make(name, **options))])
@@ -48,7 +48,7 @@ def state_of(env: VecNormalize) -> State:
         "elapsed": limit._elapsed_steps,
         "rewards": list(map(float, monitor.rewards)),
         "total_steps": monitor.total_steps,
-        "statistics": normalisation_of(env),
+        "statistics": normalization_of(env),
         "returns": torch.from_numpy(env.returns),
     }
 
@@ -63,11 +63,11 @@ def restore(env: VecNormalize, state: State) -> None:
     limit._elapsed_steps = state["elapsed"]
     monitor.rewards = list(state["rewards"])
     monitor.total_steps = state["total_steps"]
-    normalise_as(env, state["statistics"])
+    normalize_as(env, state["statistics"])
     env.returns = state["returns"].numpy().copy()
 
 
-def normalisation_of(env: VecNormalize) -> State:
+def normalization_of(env: VecNormalize) -> State:
     """Running means and variances of observations and of discounted rewards."""
     return {
         name: {
@@ -79,7 +79,7 @@ def normalisation_of(env: VecNormalize) -> State:
     }
 
 
-def normalise_as(env: VecNormalize, statistics: State) -> None:
+def normalize_as(env: VecNormalize, statistics: State) -> None:
     """Take over stored means and variances."""
     for name, running in _running(env):
         stored = statistics[name]

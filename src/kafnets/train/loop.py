@@ -293,7 +293,7 @@ def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -
 
 
 def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Groups that decay alike made one: an optimiser takes its time for each."""
+    """Groups that decay alike made one: an optimizer takes its time for each."""
     merged: dict[float, dict[str, Any]] = {}
     for group in groups:
         same = merged.setdefault(group["weight_decay"], group | {"params": []})

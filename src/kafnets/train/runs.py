@@ -135,7 +135,7 @@ class RunFolder:
         return found
 
     def weights(self) -> dict[str, Any]:
-        """Of a finished run: the best ones. Tensors by name; of a policy, with what it normalises by."""
+        """Of a finished run: the best ones. Tensors by name; of a policy, with what it normalizes by."""
         marker = self._json(DONE)
         if marker is None:
             raise ValueError(f"{self.path} holds no finished run: run it to its end first")

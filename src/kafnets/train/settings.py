@@ -29,15 +29,15 @@ class Settings:
             scores the one with the smallest validation loss, and if that is equal too, the last one. "last":
             the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
             without.
-        learning_rate: the optimiser's, at the start. "auto" grows with the root of the batch size, from 3e-3
+        learning_rate: the optimizer's, at the start. "auto" grows with the root of the batch size, from 3e-3
             at 32 rows.
         weight_decay: of weights, and of activations' parameters that may decay; see
             ``kafnets.param_groups``. "auto", with AdamW, decays so that what no gradient holds shrinks to
             1/e in all epochs together, however many steps those are, but by no more than 1.
         optimizer: "Adam", where decay is an l2 term of the loss, as in the paper, and goes through Adam's
-            scaling; "AdamW", where it does not; or what makes an optimiser from parameter groups.
+            scaling; "AdamW", where it does not; or what makes an optimizer from parameter groups.
         schedule: of the learning rate: None, "cosine" to let it fall to 0 along a cosine until the last epoch
-            that there may be, or what makes a schedule from the optimiser. Stepped once an epoch.
+            that there may be, or what makes a schedule from the optimizer. Stepped once an epoch.
         regularization_schedule: of weight decay and of dropout, wherever a network has that: None, if they
             stay; "cosine" to let both fall along a cosine, from the whole in the first epoch to 0 in the last
             that there may be; "flat_cosine" to let them stay for half of the epochs, and fall in the others.
@@ -103,7 +103,7 @@ class Settings:
         return self.learning_rate
 
     def decay(self, rows: int) -> float:
-        """The optimiser's weight decay for so many rows of training."""
+        """The optimizer's weight decay for so many rows of training."""
         if self.weight_decay != "auto":
             return self.weight_decay
         steps = self.epochs * -(-rows // self.rows_a_step(rows))

@@ -156,7 +156,7 @@ def curves(module: nn.Module, channels: int, neurons: int = NEURONS) -> Tensor:
 
 
 def surfaces(module: nn.Module, channels: int, pairs: int = NEURONS) -> Tensor:
-    """Outputs of the first pairs of neighbours as both go from -BOUNDARY to BOUNDARY.
+    """Outputs of the first pairs of neighbors as both go from -BOUNDARY to BOUNDARY.
 
     Of a pair with two outputs, the first; of pairs that share a function, too.
     """

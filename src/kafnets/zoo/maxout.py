@@ -172,7 +172,7 @@ class LpUnit(_Pieces):
         linear: makes the linear map from its numbers of inputs and outputs.
 
     Attributes:
-        centres: a parameter ``(num_features, pieces)``.
+        centers: a parameter ``(num_features, pieces)``.
         rho: a parameter ``(num_features,)``.
     """
 
@@ -182,20 +182,20 @@ class LpUnit(_Pieces):
         "pieces * (in_features + 1) + pieces + 1",
         smooth=True,
     )
-    undecayed_parameters = ("centres", "rho")
+    undecayed_parameters = ("centers", "rho")
 
     def __init__(
         self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
     ) -> None:
         super().__init__(in_features, num_features, pieces, linear)
         like = next(self.linear.parameters())
-        self.centres = nn.Parameter(torch.empty(num_features, pieces, device=like.device, dtype=like.dtype))
+        self.centers = nn.Parameter(torch.empty(num_features, pieces, device=like.device, dtype=like.dtype))
         self.rho = nn.Parameter(torch.empty(num_features, device=like.device, dtype=like.dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Start again, but for the linear map."""
-        nn.init.zeros_(self.centres)
+        nn.init.zeros_(self.centers)
         nn.init.constant_(self.rho, math.log(math.e - 1))
 
     @property
@@ -204,7 +204,7 @@ class LpUnit(_Pieces):
         return 1 + functional.softplus(self.rho)
 
     def reduce(self, z: Tensor) -> Tensor:
-        size = (z - self.centres).abs()
+        size = (z - self.centers).abs()
         scale, p = _scale(size), 1 + functional.softplus(self.rho.to(z.dtype))
         # By logarithms, cut off where |s_i - c_i| is nothing beside the largest: 0^p has no usable
         # derivative.

@@ -77,7 +77,7 @@ class GeneralizedTanh(ByChannel):
 class PReLU(ByChannel):
     r"""A leaky rectifier with a learned slope, :math:`g(s) = \max\{0, s\} + \alpha \min\{0, s\}`.
 
-    torch's own, with a choice of channel axis. Do not let ``weight`` decay: that would pull it towards ReLU.
+    torch's own, with a choice of channel axis. Do not let ``weight`` decay: that would pull it toward ReLU.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
@@ -252,7 +252,7 @@ class SReLU(ByChannel):
 class BetaSwish(ByChannel):
     r"""Swish with a learned gate, :math:`g(s) = s \, \delta(\beta s)` with the sigmoid :math:`\delta`.
 
-    Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it towards the line s / 2.
+    Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it toward the line s / 2.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.

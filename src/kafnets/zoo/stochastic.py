@@ -98,8 +98,8 @@ class _Noisy(ByChannel):
         hard, linear = self.functions(s)
         deviation = self.scale * (torch.sigmoid(self.along(self.p, s, dim) * (hard - linear)) - 0.5).square()
         size = torch.randn_like(s).abs() if self.training else math.sqrt(2 / math.pi)
-        towards = torch.sign(s) * math.copysign(1.0, self.alpha - 1) if self.alpha != 1 else 0.0
-        return self.alpha * hard + (1 - self.alpha) * linear + towards * deviation * size
+        toward = torch.sign(s) * math.copysign(1.0, self.alpha - 1) if self.alpha != 1 else 0.0
+        return self.alpha * hard + (1 - self.alpha) * linear + toward * deviation * size
 
     def functions(self, s: Tensor) -> tuple[Tensor, Tensor]:
         """h(s), which saturates, and u(s), its middle continued."""
@@ -120,7 +120,7 @@ class NoisyHardTanh(_Noisy):
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
         groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        alpha: the share of the hard function; above 1 it bends back towards 0, and the noise leads away.
+        alpha: the share of the hard function; above 1 it bends back toward 0, and the noise leads away.
             At 1 there is no direction, and so no noise.
         scale: c.
         dim: the channel axis.

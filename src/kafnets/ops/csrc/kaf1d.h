@@ -44,7 +44,7 @@ struct GaussianSum {
     return at(0) * plan.left_slopes[k] + at(1) * plan.right_slopes[k];
   }
 
-  // beta: alpha times the weights. Horner's rule from both ends of each segment towards its center, both at once so
+  // beta: alpha times the weights. Horner's rule from both ends of each segment toward its center, both at once so
   // that the processor has two things to do. There are as many elements from the center upwards as below it, or
   // one more.
   template <class Neurons>

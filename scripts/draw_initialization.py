@@ -1,4 +1,4 @@
-"""Draw the picture of docs/initialisation.md: KAFs started as tanh and as ELU, and what they miss."""
+"""Draw the picture of docs/initialization.md: KAFs started as tanh and as ELU, and what they miss."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import torch
 from kafnets import KAF
 from kafnets.functions import FUNCTIONS
 
-TARGET = Path(__file__).parents[1] / "docs/images/initialisation.png"
+TARGET = Path(__file__).parents[1] / "docs/images/initialization.png"
 
 
 def main() -> None:
