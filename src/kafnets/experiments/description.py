@@ -12,6 +12,7 @@ from kafnets import data
 from kafnets.data import tables
 from kafnets.data.splits import Splits
 from kafnets.experiments import supervised
+from kafnets.kernels import Gaussian
 from kafnets.networks import cnn, edgewise_mlp
 from kafnets.train.loop import Progress
 from kafnets.train.predictor import Architecture
@@ -73,7 +74,8 @@ class Description:
     def config(self) -> dict[str, Any]:
         """For the run folder. A table may be moved: its name stands for it.
 
-        The paper's scaling is not told: configs that were stored before there was another do not name it.
+        The paper's scaling is not told, nor its divisor in the rule of thumb for bandwidths: configs that
+        were stored before there were others do not name them.
         """
         if not self.settings.named:
             told = self.settings.describe()
@@ -87,6 +89,9 @@ class Description:
         }
         if self.scaling == "range":
             del config["scaling"]
+        kernel = config["options"].get("kernel")
+        if isinstance(kernel, dict) and kernel.get("divisor") == Gaussian.divisor:
+            del kernel["divisor"]
         return config
 
     def load(self) -> Splits:
