@@ -53,7 +53,6 @@ def torch_is_imported_by(program: str, **environment: str) -> bool:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_torch_is_not_imported(name: str) -> None:
-    # Keras itself imports torch where it finds it, unless told that its trees are another package's.
     assert not torch_is_imported_by(PROGRAMS[name], KERAS_BACKEND="jax")
 
 

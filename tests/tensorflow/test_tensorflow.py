@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.frontends.test_imports import PROGRAMS, torch_is_imported_by
+
 # Not imported here: every test has a process of its own.
 pytestmark = pytest.mark.skipif(
     find_spec("tensorflow") is None, reason="`make test` runs these in an environment that has TensorFlow"
@@ -55,9 +57,13 @@ def test_keras_layers() -> None:
     assert done.returncode == 0, done.stdout[-4000:]
 
 
+def test_torch_is_not_imported() -> None:
+    assert not torch_is_imported_by(PROGRAMS["keras"], KERAS_BACKEND="tensorflow")
+
+
 def test_says_that_triton_is_kept_out() -> None:
     pytest.importorskip("triton")
-    code = "import tensorflow, kafnets; print(kafnets.ops.backends.triton_obstacle())"
+    code = "import tensorflow, kafnets; from kafnets.ops import backends; print(backends.triton_obstacle())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "TensorFlow was imported first" in done.stdout, done.stderr[-3000:]
     assert "before tensorflow to have both" in done.stderr
