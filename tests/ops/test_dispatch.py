@@ -131,6 +131,7 @@ def test_set_backend_lasts() -> None:
 
 SETTINGS: dict[str, Settings] = {
     "kaf": (-2.0, 1.0, 0.7, 0.0, 0.0),
+    "kaf_outside": (-2.0, 1.0, 0.7, 2.0, 6.0),
     "kaf2d": (-2.0, 1.0, 0.7, 0.0, 0.0),
     "kaf_by_bandwidth": (-2.0, 1.0, 0.0, 0.0, 0.0),
     "hinges": (1.0, 1.0, 0.0, 0.0, 0.0),

@@ -16,6 +16,9 @@ from kafnets.ops.kaf2d import formula_of
 from kafnets.registry import Facts, register
 from kafnets.starts import Init, draw_blocks, resolve_init
 
+LARGEST_GAMMA = 1e30
+"""Of learned bandwidths: an infinite one would meet distances of 0 and give NaN."""
+
 
 class KernelActivation(DictionaryModule, Activation):
     """What KAF and 2D-KAF share: their arguments, and their parameters."""
@@ -92,7 +95,8 @@ class KernelActivation(DictionaryModule, Activation):
         """The bandwidth: a number if fixed, a tensor if learned, None for kernels without one."""
         if self.log_gamma is None:
             return self.expansion.gamma
-        return self.log_gamma.to(torch.promote_types(self.log_gamma.dtype, torch.float32)).exp()
+        exact = self.log_gamma.to(torch.promote_types(self.log_gamma.dtype, torch.float32))
+        return exact.exp().clamp(max=LARGEST_GAMMA)
 
     def compute(self, s: Tensor, dim: int) -> Tensor:
         # Asking a module for its attributes shows at small batches. Under a parametrization the parameter is
