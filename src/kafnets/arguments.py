@@ -70,6 +70,15 @@ def _sharing(dimensions: int, x_shape: Sequence[Any], dim: int, groups: Any) -> 
     return channels // (dimensions * groups)
 
 
+def refuse_base(expansion: Expansion) -> None:
+    """Raise if there is a base, for frameworks that have none yet: it would silently be left out."""
+    if expansion.base is not None:
+        raise NotImplementedError(
+            f"base={expansion.base.function!r} is for torch so far: leave it out, and add the function to "
+            "what comes back"
+        )
+
+
 def checked_layer(num_features: int, dim: int, groups: int | None, inputs: int) -> int:
     """How many functions a layer has, each of ``inputs`` neighboring channels."""
     check_integer("num_features", num_features)

@@ -255,6 +255,16 @@ class Expansion:
         """Whether terms factor into few exponentials: Gaussians of one fixed bandwidth on a grid."""
         return type(self.kernel) is Gaussian and isinstance(self.gamma, float) and self.dictionary.is_grid
 
+    @property
+    def options(self) -> ExpansionOptions:
+        """The options of :meth:`of` that give it again, with its ``dimensions``."""
+        return {
+            "kernel": self.kernel,
+            "dictionary": self.dictionary.values,
+            "tails": self.tails,
+            "base": self.base,
+        }
+
     def with_gamma(self, gamma: Any) -> "Expansion":
         """The same with an array for a bandwidth that is being learned; only for computing with it."""
         assert isinstance(self.kernel, Gaussian)

@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from kafnets.arguments import checked_call
+from kafnets.arguments import checked_call, refuse_base
 from kafnets.arrays import formulas
 from kafnets.arrays.library import Array, Library
 from kafnets.expansion import Expansion
@@ -76,10 +76,7 @@ class Framework(Library):
             raise TypeError(f"x must be of a floating-point type, got {x.dtype}: convert it first")
         shapes = [each.shape for each in parameters] + [None]
         expansion, sharing = checked_call(dimensions, x.shape, shapes[0], expansion, dim, shapes[1])
-        if expansion.base is not None:
-            raise NotImplementedError(
-                "base is for torch so far: leave it out, and add the function to what comes back"
-            )
+        refuse_base(expansion)
         dtype = functools.reduce(self.promote_types, (parameters[0].dtype, "float32"), x.dtype)
         axis = dim % len(x.shape)
         arrays = [self.moveaxis(x, axis, -1)]

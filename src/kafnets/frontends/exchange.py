@@ -39,10 +39,7 @@ def torch_module(arrays: Arrays, expansion: Expansion, num_features: int | None,
     cls, groups = kafnets.KAF if expansion.dimensions == 1 else kafnets.KAF2D, len(arrays["alpha"])
     if num_features is None:
         num_features = groups * expansion.dimensions if groups > 1 else 1
-    start, elements = kafnets.Normal(0.0), expansion.dictionary.values
-    module = cls(
-        num_features, groups=groups, dim=dim, init=start, kernel=expansion.kernel, dictionary=elements
-    )
+    module = cls(num_features, groups=groups, dim=dim, init=kafnets.Normal(0.0), **expansion.options)
     with torch.no_grad():
         for name, values in arrays.items():
             getattr(module, name).copy_(torch.as_tensor(values))

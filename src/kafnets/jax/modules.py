@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from kafnets.arguments import checked_layer
+from kafnets.arguments import checked_layer, refuse_base
 from kafnets.expansion import Expansion, ExpansionOptions
 from kafnets.frontends.exchange import arrays_of
 from kafnets.jax.functions import Source, kaf, kaf2d
@@ -32,6 +32,7 @@ class _Activation(nnx.Module):
         self.groups = checked_layer(num_features, dim, groups, self.dimensions)
         self.num_features, self.dim = num_features, dim
         self.expansion = Expansion.of(self.dimensions, **options)
+        refuse_base(self.expansion)
         dtype = jnp.result_type(float) if param_dtype is None else param_dtype
         source = Source(None if rngs is None else rngs.params(), dtype)
         self.alpha = nnx.Param(first_values(jnp, init, self.groups, self.expansion, source, dtype))
@@ -76,9 +77,8 @@ def from_torch(module: Any, *, dim: int | None = None) -> KAF | KAF2D:
     """The same activation as a Flax module; channels along ``dim``, or along the torch module's."""
     arrays, expansion = arrays_of(module), module.expansion
     cls = KAF if expansion.dimensions == 1 else KAF2D
-    options: ExpansionOptions = {"kernel": expansion.kernel, "dictionary": expansion.dictionary.values}
     dim = module.dim if dim is None else dim
-    made = cls(module.num_features, groups=module.groups, dim=dim, init=Normal(0.0), **options)
+    made = cls(module.num_features, groups=module.groups, dim=dim, init=Normal(0.0), **expansion.options)
     for name, values in arrays.items():
         getattr(made, name)[...] = jnp.asarray(values, made.alpha.dtype)
     return made

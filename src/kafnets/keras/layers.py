@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, Unpack
 import keras
 from keras import ops
 
-from kafnets.arguments import checked_layer
+from kafnets.arguments import checked_layer, refuse_base
 from kafnets.expansion import Expansion, ExpansionOptions
 from kafnets.frontends.exchange import arrays_of
 from kafnets.functions import FUNCTIONS
@@ -44,6 +44,7 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
         self.supports_masking = True
         self.groups, self.dim, self.init = groups, dim, _initializer(init)
         self.expansion = Expansion.of(self.dimensions, **self._asked)
+        refuse_base(self.expansion)
         self.alpha_regularizer = keras.regularizers.get(alpha_regularizer)
         self.alpha_constraint = keras.constraints.get(alpha_constraint)
 
@@ -143,7 +144,7 @@ def from_torch(module: Any, *, dim: int | None = None, **options: Any) -> KAF | 
     """
     arrays, expansion = arrays_of(module), module.expansion
     cls = KAF if expansion.dimensions == 1 else KAF2D
-    options |= {"kernel": expansion.kernel, "dictionary": expansion.dictionary.values}
+    options |= expansion.options
     layer = cls(groups=module.groups, dim=module.dim if dim is None else dim, **options)
     shape: list[int | None] = [None] * max(2, layer.dim + 1, -layer.dim)
     shape[layer.dim] = max(module.num_features, expansion.dimensions)

@@ -43,6 +43,9 @@ class _TensorFlow(Framework):
     def element(self, values: Sequence[float], i: Any, like: Tensor) -> Tensor:
         return tf.constant(values, like.dtype)[i]
 
+    def array(self, values: Sequence[float], like: Tensor) -> Tensor:
+        return tf.constant(values, like.dtype)
+
     def collect(self, count: int, turn: Callable[[Any], Tensor], like: Tensor) -> Tensor:
         if count == 1:
             return turn(0)[None]
