@@ -208,3 +208,10 @@ def test_part_of_the_one_description() -> None:
     assert kaf.expansion == Expansion.of(tails="linear", base="silu")
     assert hash(kaf.expansion) == hash(Expansion.of(tails="linear", base=Base("silu")))
     assert "tails='linear', base='silu'" in repr(kaf)
+
+
+def test_the_identity_is_a_tensor_of_its_own() -> None:
+    s = torch.ones(2, 3)
+    with torch.no_grad():
+        KAF(3, base="identity")(s).zero_()
+    assert s.all()

@@ -71,8 +71,9 @@ class Kernels:
 
     def forward(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
         """A formula, in the input's dtype and memory layout."""
-        if formula.may_be_its_base and self._is_base(formula, s, table, dim):
-            return formula.base_of(s)
+        if formula.may_be_its_base and self._is_base(s, table):
+            base = formula.base_of(s)
+            return base.clone() if base is s else base
         # A row or a few, as when a policy acts: there is so little to compute that asking all that is asked
         # below would take longer.
         if (
@@ -111,7 +112,7 @@ class Kernels:
             )  # fmt: skip
         return result if result.dtype is s.dtype and order is None else _restore(result, order, s.dtype)
 
-    def _is_base(self, formula: Formula, s: Tensor, table: Tensor, dim: int) -> bool:
+    def _is_base(self, s: Tensor, table: Tensor) -> bool:
         """Whether nothing is added to a base: then torch's own function gives it, to the last bit."""
         if table.dtype not in self._is_zero or s.dtype != table.dtype or not table.is_contiguous():
             return False
