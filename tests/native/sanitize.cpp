@@ -136,24 +136,35 @@ void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64
 
 template <class T>
 void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads) {
-  check_table<T, HingeSum>({6, 1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  check_table<T, HingeSum>({6, 1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     return std::max(0.0, s) + t[0] * std::max(0.0, s - t[3]) + t[1] * std::max(0.0, t[4] - s) +
            t[2] * std::max(0.0, t[5] - s);
   });
-  check_table<T, PowerSum>({3, 0, 0, 0}, batch, neurons, positions, threads,
+  check_table<T, PowerSum>({3, 0, 0, 0, 0, 0}, batch, neurons, positions, threads,
                            [](const double* t, double s) { return t[0] + t[1] * s + t[2] * s * s; });
-  check_table<T, HermiteSum>({2, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  check_table<T, HermiteSum>({2, 0, 0, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const double first = std::exp(-s * s / 2) / std::pow(M_PI, 0.25);
     return t[0] * first + t[1] * std::sqrt(2.0) * s * first;
   });
   check_table<T, GaussianSumByBandwidth>(
-      {4, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+      {4, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
         const double gamma = t[3], left = s + 1, right = s - 1;
         return t[0] * std::exp(-gamma * left * left) + t[1] * std::exp(-gamma * s * s) +
                t[2] * std::exp(-gamma * right * right);
       },
       true);
-  check_table<T, CubicPieces>({16, -1, 1, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  // Three elements, linear tails, and s + w (silu(s) - s).
+  check_table<T, GaussianSumWithOutside>(
+      {4, -1, 1, 0.5, 2, 206}, batch, neurons, positions, threads, [](const double* t, double s) {
+        const double at = std::min(1.0, std::max(-1.0, s));
+        double value = s + t[3] * (s / (1 + std::exp(-s)) - s);
+        for (int k = 0; k < 3; ++k) {
+          const double distance = at - (k - 1), term = t[k] * std::exp(-0.5 * distance * distance);
+          value += term - distance * term * (s - at);
+        }
+        return value;
+      });
+  check_table<T, CubicPieces>({16, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
     const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;
     const double inner = piece == 0 || piece == 3 ? 0 : u;  // a straight line outside
@@ -172,6 +183,7 @@ void check_all() {
       check_tables<T>(s[0], s[1], s[2], threads);
     }
   }
+  check<T, 1>(2, 3, 1, 50000, 1e6, 1);  // more elements than an int can count in products
   for (int64_t size : {2, 3, 20, 21, 28, 80, 200, 500}) {
     check<T, 1>(5, 17, 1, size, (size - 1) * (size - 1) / 216.0, 1);
     check<T, 1>(2, 3, 11, size, (size - 1) * (size - 1) / 216.0, 1);
