@@ -103,9 +103,6 @@ class ExpansionFormula(Formula):
         value: Tensor = base.combine(s, TORCH_FUNCTIONS[base.function](s), weight)
         return value
 
-    def _elements(self, s: Tensor) -> Tensor:
-        return torch.tensor(self.expansion.dictionary.values, dtype=s.dtype, device=s.device)
-
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         axis, last = dim % s.dim(), s.dim() - 1  # counted from 0, as older exporters want them
         rows, parts = nan_in_slopes(s.movedim(axis, last), self.inputs), self._parts(table)
@@ -187,7 +184,7 @@ def terms(expansion: Expansion, s: Tensor, gamma: Tensor | None = None) -> Tenso
     kernel: Any = expansion.kernel
     if gamma is not None:
         kernel = kernel.with_gamma(gamma)
-    elements = torch.tensor(expansion.dictionary.values, dtype=s.dtype, device=s.device)
+    elements = TORCH.array(expansion.dictionary.values, s)
     first, last = expansion.dictionary.values[0], expansion.dictionary.values[-1]
     inside = s if expansion.tails == "zero" else s.clamp(first, last)
     values: Tensor = kernel.value(TORCH, inside.unsqueeze(-1), elements)

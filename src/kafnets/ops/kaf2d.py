@@ -21,7 +21,7 @@ class KAF2DFormula(ExpansionFormula):
         if gamma is not None:
             kernel = kernel.with_gamma(gamma[..., None, None])
         first, second = s.unflatten(-1, (-1, 2)).unsqueeze(-1).unsqueeze(-1).unbind(-3)
-        elements = self._elements(s)
+        elements = TORCH.array(self.expansion.dictionary.values, s)
         return (alpha * kernel.value2d(TORCH, first, second, elements[:, None], elements)).sum((-1, -2))
 
 
