@@ -13,9 +13,9 @@ from pathlib import Path
 from measurements import changing
 from sections import ROOT
 
-from kafnets.experiments.summary import cells
-from kafnets.experiments.sweep import execute_all
-from kafnets.findings.again import CELLS, repetition
+from kafnets.comparison.summary import cells
+from kafnets.comparison.sweep import execute_all
+from kafnets.paper.again import CELLS, repetition
 from kafnets.provenance import provenance
 
 STORED = ROOT / "benchmarks/results/again.json"

@@ -21,8 +21,8 @@ from torch import nn
 import kafnets
 from kafnets import data
 from kafnets.data.splits import Splits
-from kafnets.experiments import wider
-from kafnets.experiments.wider import HIDDEN, RECIPE, STARTS
+from kafnets.paper import wider
+from kafnets.paper.wider import HIDDEN, RECIPE, STARTS
 from kafnets.provenance import provenance
 from kafnets.train import Settings, fit
 from kafnets.train.metrics import MAIN

@@ -9,7 +9,7 @@ import json
 from sections import ROOT, write_or_check
 
 from kafnets.benchmark.frameworks import KINDS, PARTS, TOLERANCE
-from kafnets.findings.page import between
+from kafnets.paper.page import between
 
 PAGE = ROOT / "docs/frameworks.md"
 RESULT = ROOT / "benchmarks/results/cpu/frameworks.json"

@@ -8,10 +8,10 @@ import json
 
 from sections import ROOT, write_or_check
 
-from kafnets.experiments import rl
-from kafnets.experiments.summary import Cell, cells
-from kafnets.findings.evidence import Evidence
-from kafnets.findings.page import between
+from kafnets.comparison.summary import Cell, cells
+from kafnets.paper import rl
+from kafnets.paper.evidence import Evidence
+from kafnets.paper.page import between
 
 PAGE = ROOT / "docs/reinforcement-learning.md"
 BEGIN, END = "<!-- rl: written by scripts/write_rl_page.py -->", "<!-- end of rl -->"

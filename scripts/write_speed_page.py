@@ -10,7 +10,7 @@ from typing import Any
 
 from sections import ROOT, write_or_check
 
-from kafnets.findings.page import between
+from kafnets.paper.page import between
 
 RESULTS = ROOT / "benchmarks/results/cpu"
 PAGE = ROOT / "docs/speed.md"

@@ -9,8 +9,8 @@ from PIL import Image, ImageSequence
 from typer.testing import CliRunner
 
 from kafnets.cli import app
-from kafnets.experiments import rl
-from kafnets.experiments.runner import execute
+from kafnets.comparison.runner import execute
+from kafnets.paper import rl
 from kafnets.rl import clip
 
 

@@ -24,7 +24,7 @@ import json, sys
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-from kafnets.experiments.runner import execute
+from kafnets.comparison.runner import execute
 from kafnets.train.runs import RunFolder
 sys.path.insert(0, sys.argv[2])
 from tests.train.test_processes import description
@@ -34,7 +34,7 @@ print(execute(description(int(sys.argv[3])), output))
 
 
 def description(epochs: int) -> Any:
-    from kafnets.experiments.comparison import descriptions
+    from kafnets.comparison.compare import descriptions
 
     settings = replace(SETTINGS, epochs=epochs)
     # Without dropout, which each process draws for itself.

@@ -58,7 +58,8 @@ def compare(
     same command goes on where it was.
     """
     import kafnets
-    from kafnets.experiments import comparison, summary
+    from kafnets.comparison import compare as comparison
+    from kafnets.comparison import summary
     from kafnets.train.recipe import RECIPE
 
     if (table is None) == (not data):

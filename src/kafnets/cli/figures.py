@@ -21,7 +21,7 @@ def figures(
     """
     console = Console()
     with refusing():
-        from kafnets.figures import write_all
+        from kafnets.paper.figures import write_all
 
         for name, outcome in write_all(results, output):
             console.print(f"{name}: {outcome}", highlight=False, soft_wrap=True)

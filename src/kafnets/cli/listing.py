@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from kafnets.experiments.published import Published
-from kafnets.experiments.runner import Runnable
-from kafnets.experiments.summary import Cell, complete, in_layers
-from kafnets.experiments.sweep import Told, Watched
+from kafnets.comparison.runner import Runnable
+from kafnets.comparison.summary import Cell, complete, in_layers
+from kafnets.comparison.sweep import Told, Watched
+from kafnets.paper.published import Published
 from kafnets.registry import facts_of, options_of
 
 

@@ -35,8 +35,8 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         engine: Engine = EngineName.local,
         tensorboard: TensorBoard = False,
     ) -> None:
-        from kafnets.experiments import summary
-        from kafnets.experiments.papers import EXPERIMENTS
+        from kafnets.comparison import summary
+        from kafnets.paper.experiments import EXPERIMENTS
 
         paper = EXPERIMENTS[experiment]
         with refusing():
@@ -94,7 +94,8 @@ def reinforcement_learning(
 
     Example: kafnets reproduce rl --envs inverted_pendulum --steps 50000 --seeds 2 --jobs 2
     """
-    from kafnets.experiments import rl, summary
+    from kafnets.comparison import summary
+    from kafnets.paper import rl
     from kafnets.train.processes import total_processes
 
     if total_processes() > 1:
@@ -130,7 +131,8 @@ def beyond_the_paper(
 
     Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
     """
-    from kafnets.experiments import summary, wider
+    from kafnets.comparison import summary
+    from kafnets.paper import wider
 
     sets = list(dict.fromkeys(words(data))) or list(wider.EVERYWHERE)
     with refusing():
@@ -161,7 +163,7 @@ def every_table(
 
     Nothing is trained. The other commands of this group add runs to the folder of results.
     """
-    from kafnets.findings import page
+    from kafnets.paper import page
 
     console = console_of_this_process()
     with refusing():

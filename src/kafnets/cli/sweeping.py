@@ -9,7 +9,7 @@ from rich.console import Console
 
 from kafnets.cli.listing import run_progress
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.experiments.runner import Runnable
+from kafnets.comparison.runner import Runnable
 
 
 class EngineName(StrEnum):
@@ -32,7 +32,7 @@ def run_all(
 
     Of several processes that ``torchrun`` has started, only the first comes back.
     """
-    from kafnets.experiments.sweep import execute_all
+    from kafnets.comparison.sweep import execute_all
     from kafnets.train.processes import is_first, total_processes
 
     if total_processes() > 1 and (jobs > 1 or engine != EngineName.local):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.comparison.statistics import paired_test
 from kafnets.data import FIXED_TESTS
-from kafnets.experiments.statistics import paired_test
 from kafnets.report.collect import Collection, Run
 from kafnets.train.bands import band
 from kafnets.train.metrics import MAIN

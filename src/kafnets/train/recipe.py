@@ -1,7 +1,7 @@
 """The defaults of the estimators and of ``kafnets compare``, the same for all activations.
 
 The paper's settings are the defaults of ``Settings``. The stored results have an earlier recipe, that of
-``kafnets.experiments.wider``.
+``kafnets.paper.wider``.
 """
 
 from typing import Any

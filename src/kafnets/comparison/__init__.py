@@ -1,0 +1,1 @@
+"""Comparing activations: runs and what runs them, statistics and tables over finished ones."""

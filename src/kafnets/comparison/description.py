@@ -1,0 +1,157 @@
+"""One run, described: which data, which network, which seed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+from torch import nn
+
+from kafnets import data
+from kafnets.comparison import supervised
+from kafnets.data import tables
+from kafnets.data.splits import Splits
+from kafnets.kernels import Gaussian
+from kafnets.networks import cnn, edgewise_mlp
+from kafnets.train.loop import Progress
+from kafnets.train.predictor import Architecture
+from kafnets.train.processes import Processes, processes_for
+from kafnets.train.runs import RunFolder
+from kafnets.train.settings import Settings
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything that a result depends on.
+
+    Attributes:
+        experiment: its name.
+        profile: "paper", or the name of a smaller setting.
+        label: what tables call the activation.
+        data: the name of the data set, or the path of a table.
+        activation: a registered name.
+        hidden: widths of the hidden layers; for a convolutional network, filters of its modules.
+        seed: of the division of the data, the first weights, and everything random in training.
+        options: for the activation.
+        dropout: behind each hidden layer.
+        scaling: of features: "range" or "robust", see ``kafnets.data.load``.
+        frozen: the activation's own parameters stay as they start.
+        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
+            their own for all connections in place of the activation.
+        table: for a table, how it is read: its target, and other arguments of ``kafnets.data.tables.load``.
+        settings: of training.
+    """
+
+    experiment: str
+    profile: str
+    label: str
+    data: str
+    activation: str
+    hidden: tuple[int, ...]
+    seed: int
+    options: dict[str, Any] = field(default_factory=dict)
+    dropout: tuple[float, ...] = ()
+    frozen: bool = False
+    network: Literal["mlp", "cnn", "edgewise"] = "mlp"
+    table: dict[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    scaling: str = "range"
+
+    @property
+    def folder(self) -> Path:
+        """Where its run folder is, below the folder of results."""
+        layers = f"{len(self.hidden)}x{self.hidden[0]}" if self.hidden else "linear"
+        return (
+            Path(self.experiment)
+            / self.profile
+            / f"{self.label}-{layers}".replace(" ", "_")
+            / f"seed-{self.seed}"
+        )
+
+    def config(self) -> dict[str, Any]:
+        """For the run folder. A table may be moved: its name stands for it.
+
+        The paper's scaling is not told, nor its divisor in the rule of thumb for bandwidths: configs that
+        were stored before there were others do not name them.
+        """
+        if not self.settings.named:
+            told = self.settings.describe()
+            raise ValueError(
+                "optimizer and schedule must be names, so that a run folder can tell what it was made with, "
+                f"got {told['optimizer']!r} and {told['schedule']!r}: kafnets.train.fit takes functions"
+            )
+        config = asdict(self) | {
+            "settings": self.settings.describe(),
+            "data": Path(self.data).name if self.table else self.data,
+        }
+        if self.scaling == "range":
+            del config["scaling"]
+        kernel = config["options"].get("kernel")
+        if isinstance(kernel, dict) and kernel.get("divisor") == Gaussian.divisor:
+            del kernel["divisor"]
+        return config
+
+    def load(self) -> Splits:
+        """The data."""
+        if self.table:
+            return tables.load(self.data, seed=self.seed, scaling=self.scaling, **self.table)
+        return data.load(self.data, self.seed, self.scaling)
+
+    def architecture(self, splits: Splits) -> Architecture:
+        """Of a network for rows of features."""
+        return Architecture(
+            splits.inputs, self.hidden, splits.outputs, self.activation, self.options, self.dropout or 0.0
+        )
+
+    def build(self, splits: Splits) -> nn.Sequential:
+        """The network, with its first weights."""
+        generator = torch.Generator().manual_seed(self.seed)
+        if self.network == "cnn":
+            channels, *size = splits.train.features.shape[1:]
+            network = cnn(
+                channels,
+                (size[0], size[1]),
+                len(self.hidden),
+                splits.outputs,
+                self.activation,
+                filters=self.hidden[0],
+                dropout=self.dropout or 0.0,
+                generator=generator,
+                **self.options,
+            )
+        elif self.network == "edgewise":
+            network = edgewise_mlp(
+                splits.inputs, self.hidden, splits.outputs, generator=generator, **self.options
+            )
+        else:
+            network = self.architecture(splits).build(generator)
+        if self.frozen:
+            for module in network:
+                if hasattr(module, "facts"):
+                    module.requires_grad_(False)
+        return network
+
+    def processes(self) -> Processes:
+        """Those that share the run."""
+        return processes_for(self.settings)
+
+    def train(
+        self, folder: RunFolder, processes: Processes, progress: Progress | None, tensorboard: bool
+    ) -> None:
+        """Carry it out."""
+        supervised.train(self, folder, processes, progress, tensorboard)
+
+
+def chosen(profiles: Mapping[str, P], name: str) -> P:
+    """The profile of that name."""
+    if name not in profiles:
+        raise ValueError(f"profile must be one of {', '.join(profiles)}, got {name!r}")
+    return profiles[name]
+
+
+def with_seeds(one: Description, seeds: int) -> list[Description]:
+    """The same run with seeds from 0."""
+    return [replace(one, seed=seed) for seed in range(seeds)]

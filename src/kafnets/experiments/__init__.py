@@ -1,1 +1,0 @@
-"""The paper's experiments: short descriptions, and what runs them."""

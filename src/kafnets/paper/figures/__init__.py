@@ -1,0 +1,55 @@
+"""Every figure and table of the paper, from code."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from kafnets.paper.figures import functions, results, tables
+from kafnets.paper.figures.results import Missing as Missing
+
+FIGURES: dict[str, Callable[[Path], Figure]] = {
+    "figure-1-spline-interpolation": lambda _: functions.splines(),
+    "figure-2-maxout": lambda _: functions.maxout(),
+    "figure-3-kafs-by-bandwidth": lambda _: functions.bandwidths(),
+    "figure-4-ridge-initialization": lambda _: functions.starts(),
+    "figure-5-noisy-activation": lambda _: functions.noise(),
+    "figure-6-trained-kafs": results.trained_kafs,
+    "figure-7-trained-2d-kafs": results.trained_2d_kafs,
+    "figure-8-cifar10": results.cifar10,
+    "figure-9-reinforcement-learning": results.reinforcement_learning,
+}
+"""By number and subject: draws it, given the folder of results."""
+
+TABLES: dict[str, Callable[[Path], tables.Table]] = {
+    "table-1-activations": lambda _: tables.activations(),
+    "table-2-susy": tables.susy,
+}
+
+
+def write_all(results: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """Write all of them into ``folder``; yields each name with what was written, or why it was not.
+
+    Args:
+        results: the folder of run folders.
+        folder: for the pictures, as PNG and PDF, and the tables, as Markdown and LaTeX.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in FIGURES.items():
+        try:
+            figure = draw(results)
+        except Missing as why:
+            yield name, str(why)
+            continue
+        figure.savefig(folder / f"{name}.png", dpi=150)
+        figure.savefig(folder / f"{name}.pdf")
+        yield name, "written"
+    for name, make in TABLES.items():
+        try:
+            table = make(results)
+        except Missing as why:
+            yield name, str(why)
+            continue
+        (folder / f"{name}.md").write_text(table.markdown(), encoding="utf-8")
+        (folder / f"{name}.tex").write_text(table.latex(), encoding="utf-8")
+        yield name, "written"

@@ -1,0 +1,101 @@
+"""Figures 6 to 9: from stored results, never trained here."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from kafnets.comparison.summary import cells
+from kafnets.paper import cifar10 as cifar10_experiment
+from kafnets.paper import rl, sensorless
+from kafnets.plot import stored_shapes, style, training_curves
+from kafnets.train.runs import SHAPES, RunFolder
+
+
+class Missing(Exception):  # noqa: N818
+    """There is no stored result to draw from; says how to get one."""
+
+
+def trained_kafs(results: Path) -> Figure:
+    """Six KAFs of the first layer, trained on Sensorless."""
+    stored = _sensorless_shapes(results, "kaf")
+    _, panels = style.grid(6, 3, width=2.6, height=2.0)
+    return stored_shapes(stored, layer="1", neurons=6, axes=panels)
+
+
+def trained_2d_kafs(results: Path) -> Figure:
+    """Eight 2D-KAFs of the first layer, trained on Sensorless."""
+    stored = _sensorless_shapes(results, "kaf2d")
+    figure, panels = style.grid(8, 4, width=1.9, height=2.0)
+    stored_shapes(stored, layer="1", neurons=8, axes=panels)
+    for panel in panels:
+        panel.set_xlim(-3, 3)
+        panel.set_ylim(-3, 3)
+    return figure
+
+
+def cifar10(results: Path) -> Figure:
+    """Accuracy and size against the number of convolutional modules."""
+    stored = {
+        name: cells(cifar10_experiment.descriptions(name), results) for name in cifar10_experiment.PROFILES
+    }
+    profile, found = max(stored.items(), key=lambda item: len(item[1]))  # the first of equals
+    if not found:
+        raise Missing("no stored results yet: kafnets reproduce cifar10 --profile small")
+    figure, (accuracy, size) = style.grid(2, 2, width=3.6, height=2.8)
+    for number, name in enumerate(cifar10_experiment.ACTIVATIONS):
+        own = sorted((cell for cell in found if cell.label == name), key=lambda cell: cell.layers)
+        if not own:
+            continue
+        modules, look = [cell.layers for cell in own], style.SERIES[number]
+        deviations = np.nan_to_num([cell.deviation for cell in own])
+        accuracy.errorbar(modules, [cell.mean for cell in own], deviations, **look, marker="o", label=name)
+        size.plot(modules, [cell.parameters for cell in own], **look, marker="o", label=name)
+    accuracy.set_ylabel("test accuracy", fontsize=8)
+    size.set_ylabel("parameters", fontsize=8)
+    size.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    for panel in (accuracy, size):
+        panel.set_xlabel("modules", fontsize=8)
+        panel.set_xticks(list(cifar10_experiment.LAYERS))
+        panel.legend(fontsize=7, frameon=False)
+        style.plain(panel)
+    filters, settings = cifar10_experiment.PROFILES[profile]
+    figure.suptitle(
+        f"CIFAR-10, {profile} profile: {filters} filters, at most {settings.epochs} epochs", fontsize=9
+    )
+    return figure
+
+
+def reinforcement_learning(results: Path) -> Figure:
+    """Rewards by step: of each environment, the longest stored runs."""
+    found = {environment: rl.longest(results, environment) for environment in rl.ENVIRONMENTS}
+    if not any(found.values()):
+        raise Missing("no stored results yet: kafnets reproduce rl --steps 300000 --seeds 3")
+    figure, panels = style.grid(len(found), 3, width=3.0, height=2.7)
+    for panel, (environment, curves) in zip(panels, found.items(), strict=True):
+        if curves:
+            training_curves(curves, "validation_reward", by="steps", axes=[panel])
+            panel.set_ylabel("mean reward of 100 episodes", fontsize=8)
+            panel.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
+            panel.xaxis.offsetText.set_fontsize(7)
+            seeds = len(next(iter(curves.values())))
+            environment += f", {seeds} seed{'s' if seeds > 1 else ''}"
+        else:
+            panel.text(0.5, 0.5, "no stored result", ha="center", fontsize=8)
+            panel.set_axis_off()
+        panel.set_title(environment, fontsize=9)
+    return figure
+
+
+def _sensorless_shapes(results: Path, label: str) -> dict[str, np.ndarray]:
+    for profile in sensorless.PROFILES:
+        for layers in (1, 2):
+            (one,) = sensorless.descriptions(profile, [label], [layers], seeds=1)
+            folder = RunFolder(results / one.folder)
+            if folder.done:
+                with np.load(folder.path / SHAPES) as stored:
+                    return dict(stored)
+    raise Missing(
+        f"no stored run of {label}: kafnets reproduce sensorless --profile quick --activations {label} "
+        f"--seeds 1 --output {results}"
+    )

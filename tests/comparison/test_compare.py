@@ -1,0 +1,249 @@
+"""kafnets compare, from the command line, as its users do."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner, Result
+
+import kafnets
+from kafnets import registry
+from kafnets.cli import app
+from kafnets.cli.listing import verdict
+from kafnets.comparison import compare as comparison
+from kafnets.comparison.summary import Cell
+from kafnets.data import tables
+from kafnets.data.scaling import RobustScaling
+from kafnets.train import Predictor
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Mixed columns with holes, whose label follows from them."""
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "length": generator.normal(size=300),
+            "color": generator.choice(["red", "green", "blue"], 300),
+            "open": generator.random(300) < 0.5,
+            "count": generator.integers(0, 50, 300),
+        }
+    )
+    frame["label"] = np.where((frame["length"] > 0) ^ (frame["color"] == "red"), "yes", "no")
+    frame["price"] = frame["length"] * 3 + frame["count"] / 10 + 100
+    frame.loc[::7, "length"] = np.nan
+    frame.loc[::11, "color"] = None
+    path = tmp_path / "my table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)], env={"COLUMNS": "160"})
+
+
+def quick(output: Path) -> list[str | Path]:
+    return [
+        "--seeds", "2", "--epochs", "8", "--hidden", "12", "--activations", "kaf,kaf2d", "--output", output
+    ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def short_timing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "SECONDS_OF_TIMING", 0.01)
+
+
+def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
+    output = tmp_path / "runs"
+    result = run(table, "--target", "label", "--drop", "price", *quick(output))
+    assert result.exit_code == 0, result.output
+    for expected in ("binary, 2 seeds", "test auc", "kaf2d", "relu", "Predictor.load"):
+        assert expected in result.output
+    (folder,) = (output / "compare").iterdir()
+    assert folder.name.startswith("my_table-")
+    ranking = json.loads((folder / "ranking.json").read_text())
+    assert [row["mean"] for row in ranking["rows"]] == sorted(
+        (row["mean"] for row in ranking["rows"]), reverse=True
+    )
+    assert {row["label"] for row in ranking["rows"]} == {"relu", "kaf", "kaf2d"}
+    (config, *_) = (json.loads(path.read_text()) for path in folder.rglob("config.json"))
+    assert (config["dropout"], config["scaling"]) == ([0.15], "robust")
+    assert config["settings"]["keep"] == "best"
+    assert config["settings"]["regularization_schedule"] == "flat_cosine"
+    predictor = Predictor.load(folder / "best")
+    assert isinstance(predictor.scaling, RobustScaling)
+    new = pd.DataFrame(
+        {"length": [1.0, np.nan], "color": ["blue", "violet"], "open": [True, False], "count": 3}
+    )
+    assert set(predictor.predict(new)) <= {"yes", "no"}
+    again = run(table, "--target", "label", "--drop", "price", *quick(output))
+    assert "found finished" in again.output
+    # A table that was changed is another comparison, beside the first.
+    table.write_text(table.read_text().replace("red", "pink"))
+    assert run(table, "--target", "label", "--drop", "price", *quick(output)).exit_code == 0
+    assert len(list((output / "compare").iterdir())) == 2
+
+
+def cell(label: str, *scores: float) -> Cell:
+    by_seed = dict(enumerate(scores))
+    return Cell(label, 2, "rows", "accuracy", by_seed, by_seed, 5, 1000, 0.2)
+
+
+def test_the_verdict() -> None:
+    relu = cell("relu", 0.90, 0.91, 0.90, 0.92, 0.91)
+    better = cell("kaf", 0.950, 0.962, 0.949, 0.970, 0.961)
+    equal = cell("elu", 0.93, 0.89, 0.94, 0.89, 0.92)
+    assert verdict([relu, better], "relu") == (
+        "kaf differs from relu by +0.0504: more than noise (corrected resampled t-test over 5 seeds, p = "
+        f"{better.against(relu).p_value:.2g})."  # type: ignore[union-attr]
+    )
+    assert "no more than noise may do" in verdict([equal, relu], "relu")
+    crowd = [cell(f"rival{number}", *(score - 0.001 for score in relu.test.values())) for number in range(3)]
+    assert verdict([cell("kaf", 0.99), relu, better], "relu").startswith(
+        "kaf differs"
+    )  # not the one-seed wonder
+    p_value = 4 * better.against(relu).p_value  # type: ignore[union-attr]
+    assert f"p = {p_value:.2g}, times 4 for as many rivals" in verdict([relu, better, *crowd], "relu")
+    assert verdict([relu, cell("elu", *(0.5,) * 5)], "relu") == "Nothing did better than relu."
+    assert verdict([relu], "relu") == "Only relu was run: name others with --activations."
+    assert "give more --seeds" in verdict([cell("kaf", 0.95), cell("relu", 0.9)], "relu")
+    assert "nothing to test against" in verdict([better, equal], "relu")
+
+
+def test_a_network_that_diverges_does_not_stop_the_others(tmp_path: Path) -> None:
+    def explode(features: int) -> nn.Module:
+        return nn.Threshold(torch.inf, torch.nan)
+
+    kafnets.register("exploding")(explode)
+    try:
+        result = run("--data", "iris", *quick(tmp_path), "--activations", "exploding")
+    finally:
+        registry._registered.pop("exploding")
+    assert result.exit_code == 0, result.output
+    assert "relu" in result.output
+    assert "│ exploding" not in result.output
+
+
+def test_regression_and_parquet(table: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(table)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    result = run(tmp_path / "rows.parquet", "--target", "price", "--drop", "label", *quick(tmp_path / "runs"))
+    assert result.exit_code == 0, result.output
+    assert "test r2" in result.output
+    (folder,) = (tmp_path / "runs" / "compare").iterdir()
+    predicted = Predictor.load(folder / "best").predict(table)
+    assert predicted.shape == (300,)
+    assert 80 < predicted.mean() < 120  # in the units of the table
+    assert Predictor.load(folder / "best").predict(frame.head(0)).shape == (0,)
+
+
+def test_what_goes_wrong_with_a_later_seed_is_told_before_the_first(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 40), "y": [0, 1] * 20})
+    frame["rare"] = np.nan
+    path = tmp_path / "rare.csv"
+    for row in range(40):
+        frame["rare"] = np.where(np.arange(40) == row, 1.0, np.nan)
+        frame.to_csv(path, index=False)
+        try:
+            tables.load(path, "y", 0)
+        except ValueError:
+            continue
+        try:
+            tables.load(path, "y", 2)
+        except ValueError:
+            break
+    result = run(path, "--target", "y", *quick(tmp_path / "runs"), "--seeds", "3")
+    assert result.exit_code == 2
+    assert "'rare' holds nothing but gaps in the training part" in " ".join(result.output.split())
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:
+    chosen = comparison.descriptions("iris", ["kaf"], hidden=(8,), seeds=1)
+    splits = chosen[0].load()
+    model = chosen[0].build(splits)
+    before = Predictor.of(model, chosen[0].architecture(splits), splits)
+    before.save(tmp_path)
+    after = Predictor.load(tmp_path)
+    rows = np.random.default_rng(0).normal(3, 2, size=(20, 4))
+    np.testing.assert_array_equal(before.predict_proba(rows), after.predict_proba(rows))
+    np.testing.assert_allclose(after.predict_proba(rows).sum(1), 1, rtol=1e-5)
+    assert set(after.predict(rows)) <= {"setosa", "versicolor", "virginica"}
+    with pytest.raises(ValueError, match=r"rows must have the shape \(rows, 4\), got \(20, 3\)"):
+        after.predict(rows[:, :3])
+    with pytest.raises(FileNotFoundError, match=r"has no predictor\.json"):
+        Predictor.load(tmp_path / "nowhere")
+
+
+def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
+    chosen = comparison.descriptions(
+        str(table), ["kaf"], hidden=(8,), seeds=1, table={"target": "label", "drop": ["price"]}
+    )
+    splits = chosen[0].load()
+    predictor = Predictor.of(chosen[0].build(splits), chosen[0].architecture(splits), splits)
+    assert len(predictor.predict(pd.read_csv(table))) == 300
+    with pytest.raises(ValueError, match="the table has no column 'color', 'open'"):
+        predictor.predict(pd.DataFrame({"length": [1.0], "count": [2]}))
+    with pytest.raises(TypeError, match="rows must be a DataFrame or the path of a table, got ndarray"):
+        predictor.predict(np.zeros((2, 4)))
+    with pytest.raises(ValueError, match="the column 'count' should hold numbers"):
+        predictor.predict(pd.DataFrame({"length": [1.0], "color": "red", "open": True, "count": "many"}))
+
+
+def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
+    for arguments, message in (
+        ([], "give either a table, with --target, or --data"),
+        ([table], "say which column of"),
+        ([table, "--target", "lable"], "did you mean 'label'?"),
+        ([tmp_path / "no.csv", "--target", "x"], "no.csv is not there"),
+        (["--data", "digit"], "did you mean 'digits'?"),
+        (["--data", "digits", "--target", "x"], "--target, --task and --drop are for tables"),
+        (["--data", "digits", "--activations", "kaff"], "no activation is called 'kaff'"),
+        (["--data", "digits", "--hidden", "ten"], "--hidden must be whole numbers"),
+        (["--data", "digits", "--hidden", "7", "--activations", "kaf2d"], "num_features must be even"),
+        (["--data", "digits", "--precision", "8"], "precision must be one of"),
+        ([table, "--target", "label", "--task", "ranking"], "--task must be classification or regression"),
+    ):
+        result = run(*arguments, "--output", tmp_path / "runs")
+        assert result.exit_code == 2, result.output
+        assert message in result.output
+        assert len(result.output.strip().splitlines()) == 1, result.output
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupted_it_says_how_to_go_on(jobs: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from kafnets.cli import main; main()", "compare", "--data", "digits"]
+    command += ["--epochs", "2000", "--patience", "2000", "--activations", "kaf", "--seeds", "2"]
+    command += ["--jobs", jobs, "--output", str(tmp_path)]
+    process = subprocess.Popen(
+        command,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        # Where tests run in the background, a shell may have told all processes to ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 90
+    while not list(tmp_path.rglob("checkpoint.pt")) and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, output
+    assert "the same command goes on from there" in " ".join(output.split())
+    assert "Traceback" not in output
+    assert list(tmp_path.rglob("checkpoint.pt"))
