@@ -15,7 +15,6 @@ from kafnets.paper.page import between
 
 PAGE = ROOT / "docs/reinforcement-learning.md"
 BEGIN, END = "<!-- rl: written by scripts/write_rl_page.py -->", "<!-- end of rl -->"
-RESULTS = ROOT / "results"
 COMPARISONS = 2 * len(rl.ENVIRONMENTS)
 """Tests in a table: area and final reward of each environment."""
 
@@ -29,8 +28,8 @@ def score(cell: Cell) -> str:
 
 def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None:
     """Rows of the table, and what they show."""
-    wanted = rl.descriptions([environment], rl.ACTIVATIONS, steps, seeds=20)
-    found = {metric: cells(wanted, RESULTS, metric) for metric in MEASURES}
+    records = Evidence.of(ROOT).policies(steps, environment)
+    found = {metric: cells(records, metric) for metric in MEASURES}
     if len(found["reward"]) < len(rl.ACTIVATIONS):
         return None
     rows = [
@@ -55,7 +54,7 @@ def compared(steps: int, environment: str) -> tuple[list[str], list[str]] | None
 
 def text() -> str:
     parts = []
-    for steps in Evidence(ROOT).lengths():
+    for steps in Evidence.of(ROOT).lengths():
         found = {name: compared(steps, name) for name in rl.ENVIRONMENTS}
         done = {name: each for name, each in found.items() if each is not None}
         if not done:

@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 from kafnets.cli import app
 from kafnets.comparison.description import Description
-from kafnets.comparison.runner import execute
+from kafnets.comparison.runner import execute, finished
 from kafnets.comparison.summary import cells
 from kafnets.paper import cifar10, sensorless, susy, wider
 from kafnets.train import Settings
 from kafnets.train.runs import RunFolder
 
 
-def finished(output: Path, seeds: int = 2, digest: str = "same") -> list[Description]:
+def finish(output: Path, seeds: int = 2, digest: str = "same") -> list[Description]:
     described = sensorless.descriptions("quick", ["tanh"], [1], seeds)
     for each in described:
         folder = RunFolder(output / each.folder)
@@ -28,27 +28,31 @@ def finished(output: Path, seeds: int = 2, digest: str = "same") -> list[Descrip
             "rows": [70, 15, 15],
             "test": {"accuracy": 0.9},
             "validation": {"accuracy": 0.9},
+            "parameters": 3,
             "trained_parameters": 3,
+            "seconds_of_training": 1.0,
+            "threads": 1,
+            "provenance": {},
         }
         folder.finish(report, {}, {})
     return described
 
 
 def test_runs_with_other_settings_than_described_are_refused(tmp_path: Path) -> None:
-    described = finished(tmp_path)
-    (cell,) = cells(described, tmp_path)
+    described = finish(tmp_path)
+    (cell,) = cells(finished(described, tmp_path))
     assert cell.test_rows == 15
     other = [replace(each, dropout=(0.9,)) for each in described]
     with pytest.raises(
         ValueError, match=r"seed-0 holds a run with other settings \(dropout: \[\] there, \[0.9\]"
     ):
-        cells(other, tmp_path)
+        finished(other, tmp_path)
 
 
 def test_runs_on_other_data_are_refused(tmp_path: Path) -> None:
-    described = finished(tmp_path, digest="other")
+    described = finish(tmp_path, digest="other")
     with pytest.raises(ValueError, match="were made on data that differ"):
-        cells(described, tmp_path)
+        cells(finished(described, tmp_path))
 
 
 def test_a_run_does_not_go_on_with_other_data(tmp_path: Path) -> None:

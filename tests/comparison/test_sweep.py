@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from kafnets.cli import app
 from kafnets.comparison import compare as comparison
+from kafnets.comparison.runner import finished
 from kafnets.comparison.summary import cells
 from kafnets.comparison.sweep import execute_all
 from kafnets.train import Settings
@@ -25,7 +26,7 @@ def test_on_ray_as_here(tmp_path: Path) -> None:
     execute_all(runs, tmp_path / "ray", engine="ray", told=lambda _, outcome: told.append(outcome))
     assert told == ["trained"] * 4
     execute_all(runs, tmp_path / "here")
-    for one, two in zip(cells(runs, tmp_path / "ray"), cells(runs, tmp_path / "here"), strict=True):
+    for one, two in zip(*(cells(finished(runs, tmp_path / place)) for place in ("ray", "here")), strict=True):
         assert one.test == pytest.approx(two.test, abs=1e-6)
 
 

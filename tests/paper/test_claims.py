@@ -82,7 +82,7 @@ def test_elsewhere_it_says_what_it_needs(tmp_path: Path) -> None:
 
 def test_susys_sample_is_not_mixed_with_other_profiles(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "results/susy/sample", tmp_path / "results/susy/sample")
-    evidence = Evidence(tmp_path)
+    evidence = Evidence.of(tmp_path)
     before = tables.susy(evidence)
     (one, *_) = susy.descriptions("paper", ["relu"], seeds=1)
     folder = RunFolder(evidence.results / one.folder)
@@ -100,28 +100,15 @@ def test_plugins_do_not_change_the_page(monkeypatch: pytest.MonkeyPatch) -> None
     assert page.stale(ROOT) == []
 
 
-def test_a_repeated_cell_is_held_against_what_is_stored(tmp_path: Path) -> None:
-    (tmp_path / "results").symlink_to(ROOT / "results")
-    stored = tmp_path / "benchmarks/results/again.json"
-    stored.parent.mkdir(parents=True)
-    (cell_there,) = Evidence(ROOT).cells("sensorless", "paper", ["kaf"], [1])
-    away = {seed: value - 2 * cell_there.deviation for seed, value in cell_there.test.items()}
-    for scores, within in ((cell_there.test, "yes"), (away, "no"), ({0: 0.9}, None)):
-        content = {"sensorless": {"scores": scores, "provenance": {"commit": "abc"}}}
-        stored.write_text(json.dumps(content))
-        found = [row[-2] for row in tables.run_again(Evidence(tmp_path)).rows]
-        assert found == ([] if within is None else [within])
-
-
 def test_what_the_search_found_is_told(tmp_path: Path) -> None:
     stored = tmp_path / "benchmarks/results/recipe.json"
     stored.parent.mkdir(parents=True)
     scores = {"the recipe": 0.9, "no decay": 0.95, "D = 10": 0.8, "learning rate x 3": None}
     variants = {label: {"wine": {"validation": score}} for label, score in scores.items()}
     stored.write_text(json.dumps({"variants": variants}))
-    told = remarks.on_variants(Evidence(tmp_path))
+    told = remarks.on_variants(Evidence.of(tmp_path))
     assert told.endswith("those that beat the recipe on most data sets do so on 1 of 1: “no decay”.")
-    assert remarks.on_variants(Evidence(tmp_path / "nowhere")) == ""
+    assert remarks.on_variants(Evidence.of(tmp_path / "nowhere")) == ""
 
 
 def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +125,7 @@ def test_claims_are_as_sure_as_their_least_sure_test(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         claims, "CLAIMS", [claims.Claim(name, "here", asking(found)) for name, found in asked.items()]
     )
-    found = {verdict.claim.statement: verdict for verdict in claims.verdicts(Evidence(ROOT))}
+    found = {verdict.claim.statement: verdict for verdict in claims.verdicts(Evidence.of(ROOT))}
     assert found["all hold"].word == claims.CONFIRMED
     assert found["one does not"].word.startswith(
         f"{claims.NOT_CONFIRMED}: the opposite of a part of it holds here (p = "
@@ -185,13 +172,13 @@ def test_much_worse_is_told_in_errors() -> None:
 
 
 def test_remarks_need_no_runs(tmp_path: Path) -> None:
-    nothing = Evidence(tmp_path)
+    nothing = Evidence.of(tmp_path)
     assert remarks.on_susy(nothing) == remarks.on_cifar10(nothing) == ""
     assert remarks.sensorless(nothing).startswith("Left out")
 
 
 def test_remarks_name_who_is_better() -> None:
-    evidence = Evidence(ROOT)
+    evidence = Evidence.of(ROOT)
     best = max(evidence.cells("susy", "sample", susy.ACTIVATIONS), key=lambda found: found.mean)
     assert f"{best.label} ({best.mean:.4f})" in remarks.on_susy(evidence)
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from kafnets.cli import app
 from kafnets.comparison.description import Description
-from kafnets.comparison.runner import execute
+from kafnets.comparison.runner import execute, finished
 from kafnets.comparison.summary import cells
 from kafnets.comparison.sweep import execute_all
 from kafnets.paper import published, sensorless
@@ -127,7 +127,7 @@ def test_side_by_side_gives_the_same(tmp_path: Path) -> None:
     told: list[str] = []
     execute_all(runs, tmp_path / "two", jobs=2, told=lambda _, outcome: told.append(outcome))
     assert told == ["trained"] * 3
-    one, two = (cells(runs, tmp_path / name)[0] for name in ("one", "two"))
+    one, two = (cells(finished(runs, tmp_path / name), wanted=3)[0] for name in ("one", "two"))
     assert one.test == pytest.approx(two.test, abs=0.005)  # threads may differ, and with them roundings
     assert one.wanted == 3
 

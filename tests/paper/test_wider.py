@@ -12,7 +12,7 @@ from kafnets import data
 from kafnets.cli import app
 from kafnets.comparison import trees
 from kafnets.comparison.ranking import alike, rank
-from kafnets.comparison.runner import execute
+from kafnets.comparison.runner import execute, finished
 from kafnets.comparison.summary import cells
 from kafnets.paper import wider
 from kafnets.paper.figures.ranks import critical_difference
@@ -62,7 +62,7 @@ def test_trees_are_scored_as_networks_are(label: str, name: str) -> None:
 def test_the_edgewise_network_is_one_of_them(tmp_path: Path) -> None:
     (run,) = wider.descriptions(["wine"], [wider.EDGEWISE], seeds=1, epochs=20)
     execute(run, tmp_path)
-    (cell,) = cells([run], tmp_path)
+    (cell,) = cells(finished([run], tmp_path))
     assert cell.mean > 0.9
     assert cell.parameters == 13 * 32 * 9 + 32 + 2 * 32 + 32 * 3 * 9 + 3
 

@@ -60,6 +60,7 @@ def compare(
     import kafnets
     from kafnets.comparison import compare as comparison
     from kafnets.comparison import summary
+    from kafnets.comparison.runner import finished
     from kafnets.train.recipe import RECIPE
 
     if (table is None) == (not data):
@@ -99,7 +100,7 @@ def compare(
         console.print(f"note: {note}", highlight=False)
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
     with refusing():
-        found = summary.cells(chosen, output)
+        found = summary.cells(finished(chosen, output), wanted=seeds)
     if not found:
         refuse("no run came to its end: try a smaller --learning-rate")
     folder = output / chosen[0].experiment / chosen[0].profile

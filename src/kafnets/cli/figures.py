@@ -21,8 +21,9 @@ def figures(
     """
     console = Console()
     with refusing():
+        from kafnets.paper.evidence import Evidence
         from kafnets.paper.figures import write_all
 
-        for name, outcome in write_all(results, output):
+        for name, outcome in write_all(Evidence(results), output):
             console.print(f"{name}: {outcome}", highlight=False, soft_wrap=True)
     console.print(f"all in {output}")

@@ -36,6 +36,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         tensorboard: TensorBoard = False,
     ) -> None:
         from kafnets.comparison import summary
+        from kafnets.comparison.runner import finished
         from kafnets.paper.experiments import EXPERIMENTS
 
         paper = EXPERIMENTS[experiment]
@@ -49,7 +50,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         console = console_of_this_process()
         run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
         with refusing():
-            found = summary.cells(chosen, output)
+            found = summary.cells(finished(chosen, output), wanted=seeds)
         console.print(result_table(found, paper.published, experiment, profile))
 
     return command
@@ -95,6 +96,7 @@ def reinforcement_learning(
     Example: kafnets reproduce rl --envs inverted_pendulum --steps 50000 --seeds 2 --jobs 2
     """
     from kafnets.comparison import summary
+    from kafnets.comparison.runner import finished
     from kafnets.paper import rl
     from kafnets.train.processes import total_processes
 
@@ -107,7 +109,8 @@ def reinforcement_learning(
     console = console_of_this_process()
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
     with refusing():
-        final, areas = (summary.cells(chosen, output, metric) for metric in ("reward", "area"))
+        records = finished(chosen, output)
+        final, areas = (summary.cells(records, metric, wanted=seeds) for metric in ("reward", "area"))
     for table in reward_tables(final, areas, steps):
         console.print(table)
 
@@ -132,6 +135,7 @@ def beyond_the_paper(
     Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
     """
     from kafnets.comparison import summary
+    from kafnets.comparison.runner import finished
     from kafnets.paper import wider
 
     sets = list(dict.fromkeys(words(data))) or list(wider.EVERYWHERE)
@@ -141,7 +145,9 @@ def beyond_the_paper(
     run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
     for name in sets:
         with refusing():
-            found = summary.cells([each for each in chosen if each.data == name], output)
+            found = summary.cells(
+                finished((each for each in chosen if each.data == name), output), wanted=seeds
+            )
         if not found:
             console.print(f"{name}: no run has come to its end.")
             continue

@@ -1,9 +1,11 @@
 """Running one description in its folder."""
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from kafnets.comparison.record import Record
 from kafnets.train.loop import Progress
 from kafnets.train.processes import Processes
 from kafnets.train.runs import RunFolder
@@ -60,3 +62,19 @@ def execute(
                 outcome = "diverged"
         processes.barrier()  # or the first to leave takes the connection away from the others
     return outcome
+
+
+def finished(descriptions: Iterable[Runnable], output: Path) -> list[Record]:
+    """Records of those that are finished, in their order. A run with other settings is an error.
+
+    Args:
+        descriptions: of the runs.
+        output: the folder of results.
+    """
+    found = []
+    for each in descriptions:
+        folder = RunFolder(output / each.folder)
+        if folder.done:
+            folder.refuse_other(each.config())
+            found.append(Record.of(folder))
+    return found

@@ -1,20 +1,14 @@
 """Tables over finished runs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from kafnets.comparison.runner import Runnable
+from kafnets.comparison.record import Record
 from kafnets.comparison.statistics import Alternative, PairedTest, equivalence_test, paired_test
 from kafnets.data import FIXED_TESTS
 from kafnets.train.metrics import MAIN
-from kafnets.train.runs import RunFolder
-
-MOST_SEEDS = 20
-"""More than anybody has run."""
 
 
 @dataclass(frozen=True)
@@ -91,51 +85,41 @@ def complete(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if len(cell.test) == most]
 
 
-def cells(descriptions: Sequence[Runnable], output: Path, metric: str | None = None) -> list[Cell]:
-    """In the order of the descriptions, leaving out what has no finished run.
+def cells(records: Iterable[Record], metric: str | None = None, *, wanted: int = 0) -> list[Cell]:
+    """One per data set, activation and depth, in the order in which they come first.
 
-    Runs that were made with other settings than described, or on other data than their kin, are an error.
+    Runs of one cell that were made on different data are an error.
 
     Args:
-        descriptions: of the runs.
-        output: the folder of results.
+        records: of finished runs, of one experiment and profile.
         metric: which score; the main one of the task if None.
+        wanted: seeds that each cell should have; by default, those that it has.
     """
-    groups: dict[tuple[str, str, int], list[Runnable]] = {}
-    for each in descriptions:
-        groups.setdefault((each.data, each.label, len(each.hidden)), []).append(each)
-    found = []
-    for members in groups.values():
-        reports = {}
-        for each in members:
-            folder = RunFolder(output / each.folder)
-            if folder.done:
-                folder.refuse_other(each.config())
-                reports[each.seed] = folder.report()
-        if len({report["data"].get("sha256") for report in reports.values()}) > 1:
-            raise ValueError(
-                f"runs in {output / members[0].folder.parent} were made on data that differ: delete the "
-                "older ones, and run them again"
-            )
-        if reports:
-            found.append(_cell(members, reports, metric))
-    return found
+    groups: dict[object, list[Record]] = {}
+    for each in records:
+        groups.setdefault(each.key[:-1], []).append(each)
+    return [_cell(members, metric, wanted) for members in groups.values()]
 
 
-def _cell(members: list[Runnable], reports: dict[int, dict[str, Any]], metric: str | None) -> Cell:
-    one = next(iter(reports.values()))
-    metric = metric or MAIN[one["data"]["task"]]
-    train, _, test = one["rows"]
+def _cell(members: list[Record], metric: str | None, wanted: int) -> Cell:
+    one = members[0]
+    if len({each.data.sha256 for each in members}) > 1:
+        raise ValueError(
+            f"runs of {one.label} on {one.data.name} were made on data that differ: delete the older ones, "
+            "and run them again"
+        )
+    metric = metric or MAIN[one.data.task]
+    train, _, test = one.data.rows
     return Cell(
-        members[0].label,
-        len(members[0].hidden),
-        one["data"]["name"],
+        one.label,
+        len(one.hidden),
+        one.data.name,
         metric,
-        {seed: report["test"][metric] for seed, report in reports.items()},
-        {seed: report["validation"].get(metric, float("nan")) for seed, report in reports.items()},
-        len(members),
-        one["trained_parameters"],
-        0.0 if members[0].data in FIXED_TESTS else test / train,
-        {seed: report["best_epoch"] for seed, report in reports.items() if "best_epoch" in report},
+        {each.seed: each.test[metric] for each in members},
+        {each.seed: each.validation.get(metric, float("nan")) for each in members},
+        wanted or len(members),
+        one.trained_parameters,
+        0.0 if one.config["data"] in FIXED_TESTS else test / train,
+        {each.seed: each.best_epoch for each in members if each.best_epoch is not None},
         test,
     )

@@ -287,7 +287,7 @@ def _policies_learn_faster(evidence: Evidence) -> list[Question]:
     questions = []
     for environment in rl.ENVIRONMENTS:
         steps = evidence.longest(environment)
-        found = {} if steps is None else evidence.policies(steps, environment, "area")
+        found = {} if steps is None else evidence.rewards(steps, environment, "area")
         what = f"{environment}: area under the curve, KAF over tanh"
         questions.append(better(found.get("kaf"), found.get("tanh"), what))
     return questions

@@ -1,81 +1,130 @@
 """Stored results, asked for by name."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from kafnets.comparison.runner import Runnable
-from kafnets.comparison.summary import MOST_SEEDS, Cell, cells
+import numpy as np
+from numpy.typing import NDArray
+
+from kafnets.comparison.record import Epoch, Key, Record
+from kafnets.comparison.summary import Cell, cells
 from kafnets.paper import rl, wider
-from kafnets.paper.experiments import EXPERIMENTS
-from kafnets.train.runs import RunFolder
+from kafnets.train.runs import DONE, RunFolder
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The results of one repository.
+    """What was run, and what was measured.
 
     Attributes:
-        root: the folder that holds ``results`` and ``benchmarks``.
+        results: the folder of finished runs.
+        benchmarks: the folder of measurements.
     """
 
-    root: Path
+    results: Path
+    benchmarks: Path = Path("benchmarks/results")
 
-    @property
-    def results(self) -> Path:
-        """The folder of run folders."""
-        return self.root / "results"
+    @classmethod
+    def of(cls, root: Path) -> Self:
+        """Of a checkout."""
+        return cls(root / "results", root / "benchmarks/results")
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """Of all runs, sorted. One that was changed since it was finished is an error."""
+        return [record for record, _ in self._found.values()]
+
+    @cached_property
+    def _found(self) -> dict[Key, tuple[Record, RunFolder]]:
+        folders = [RunFolder(done.parent) for done in self.results.glob(f"**/{DONE}")]
+        found = sorted(((Record.of(folder), folder) for folder in folders), key=lambda one: one[0].key)
+        return {record.key: (record, folder) for record, folder in found}
+
+    def shapes(self, record: Record) -> dict[str, NDArray[np.float16]]:
+        """Learned functions of a run."""
+        return self._found[record.key][1].shapes()
+
+    def epochs(self, record: Record) -> tuple[Epoch, ...]:
+        """Losses and scores of a run, epoch by epoch."""
+        return record.epochs
+
+    def of_experiment(self, experiment: str, profile: str) -> list[Record]:
+        """Records of one experiment and profile."""
+        return [each for each in self.records if (each.experiment, each.profile) == (experiment, profile)]
 
     def cells(
         self, experiment: str, profile: str, labels: Sequence[str], layers: Sequence[int] = ()
     ) -> list[Cell]:
-        """Of one of the paper's supervised experiments, those that have finished runs."""
-        wanted = EXPERIMENTS[experiment].descriptions(profile, labels, layers, MOST_SEEDS)
-        return self._found(wanted)
+        """Of one of the paper's supervised experiments: label by label, at these depths or at all."""
+        chosen = _labeled(
+            self.of_experiment(experiment, profile),
+            labels,
+            lambda record: not layers or len(record.hidden) in layers,
+        )
+        return cells(chosen)
 
     def cell(self, experiment: str, profile: str, label: str, layers: int) -> Cell | None:
         """One of them, None if no run of it is finished."""
         return next(iter(self.cells(experiment, profile, [label], [layers])), None)
 
-    def policies(self, steps: int, environment: str, metric: str) -> dict[str, Cell]:
-        """Of reinforcement learning, by label."""
-        wanted = rl.descriptions([environment], rl.ACTIVATIONS, steps, MOST_SEEDS)
-        return {cell.label: cell for cell in self._found(wanted, metric)}
+    def policies(self, steps: int, environment: str) -> list[Record]:
+        """Of reinforcement learning, the paper's activations in their order."""
+        return _labeled(
+            self.records,
+            rl.ACTIVATIONS,
+            lambda record: (
+                record.experiment == "rl"
+                and record.config["steps"] == steps
+                and record.config["environment"] == environment
+            ),
+        )
+
+    def rewards(self, steps: int, environment: str, metric: str) -> dict[str, Cell]:
+        """Scores of these policies, by label."""
+        return {cell.label: cell for cell in cells(self.policies(steps, environment), metric)}
 
     def lengths(self) -> list[int]:
         """Numbers of steps that policies were trained for, most first."""
-        found = {rl.steps_of(path.name) for path in (self.results / "rl").glob("*")}
-        return sorted((steps for steps in found if steps is not None), reverse=True)
+        found = {each.config["steps"] for each in self.records if each.experiment == "rl"}
+        return sorted(found, reverse=True)
 
     def longest(self, environment: str) -> int | None:
-        """The most steps for which two seeds of each activation are finished; None if there are none."""
-        for steps in self.lengths():
-            seeds = [set(cell.test) for cell in self.policies(steps, environment, "area").values()]
-            if len(seeds) == len(rl.ACTIVATIONS) and len(set.intersection(*seeds)) > 1:
-                return steps
-        return None
+        """The steps of the longest runs that compare all activations, over two seeds at least if there are.
+
+        None if no length has a seed that is finished for all of them.
+        """
+
+        def common(steps: int) -> int:
+            seeds: dict[str, set[int]] = {label: set() for label in rl.ACTIVATIONS}
+            for record in self.policies(steps, environment):
+                seeds[record.label].add(record.seed)
+            return min(2, len(set.intersection(*seeds.values())))
+
+        most, steps = max(((common(steps), steps) for steps in self.lengths()), default=(0, 0))
+        return steps if most else None
 
     def tuned(self, data: str) -> dict[str, Cell]:
         """Of the comparison beyond the paper's data, by label."""
-        return {cell.label: cell for cell in self._found(wider.descriptions([data], seeds=MOST_SEEDS))}
+        return {cell.label: cell for cell in cells(self.tuned_records(data))}
 
-    def reports(self, folder: Path) -> list[dict[str, Any]]:
-        """Of all finished runs below a folder of results."""
-        return [run.report() for run in self._runs(folder) if run.done]
-
-    def damaged(self) -> list[Path]:
-        """Folders of runs that were finished and have been changed since."""
-        return [run.path for run in self._runs(Path()) if run.damaged]
-
-    def _runs(self, folder: Path) -> list[RunFolder]:
-        return [RunFolder(done.parent) for done in sorted((self.results / folder).glob("**/DONE"))]
+    def tuned_records(self, data: str) -> list[Record]:
+        """The same, run by run."""
+        labels = dict.fromkeys(each.label for each in wider.descriptions([data], seeds=1))
+        return _labeled(self.of_experiment("wider", data), list(labels), lambda _: True)
 
     def benchmark(self, name: str) -> dict[str, Any] | None:
         """What has been measured, by the name of its file; None if it has not."""
-        path = self.root / "benchmarks/results" / f"{name}.json"
+        path = self.benchmarks / f"{name}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
-    def _found(self, wanted: Sequence[Runnable], metric: str | None = None) -> list[Cell]:
-        return cells(wanted, self.results, metric)
+
+def _labeled(
+    records: Iterable[Record], labels: Sequence[str], chosen: Callable[[Record], bool]
+) -> list[Record]:
+    """Those of these labels, label by label."""
+    found = [each for each in records if each.label in labels and chosen(each)]
+    return sorted(found, key=lambda record: labels.index(record.label))

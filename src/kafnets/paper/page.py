@@ -23,12 +23,7 @@ def documents(root: Path) -> dict[Path, str]:
         raise FileNotFoundError(
             f"--folder must be a checkout of kafnets, with {README}, docs and results in it, got {str(root)!r}"
         )
-    evidence = Evidence(root)
-    if damaged := evidence.damaged():
-        raise ValueError(
-            f"runs have been changed since they were finished: {', '.join(map(str, damaged))}. Take them from "
-            "where they came from again, or delete them"
-        )
+    evidence = Evidence.of(root)
     found = verdicts(evidence)
     return {
         PAGE: page(evidence, found),
@@ -52,7 +47,7 @@ def stale(root: Path) -> list[Path]:
         for path, text in documents(root).items()
         if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != text
     ]
-    ranking = tables.ranking(Evidence(root))
+    ranking = tables.ranking(Evidence.of(root))
     drawn = (root / DIAGRAM).read_text(encoding="utf-8") if (root / DIAGRAM).exists() else ""
     return found if ranking is None or _ranks_in_words(ranking) in drawn else [*found, DIAGRAM]
 
@@ -63,7 +58,7 @@ def write(root: Path) -> list[Path]:
     for path, text in found.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
-    ranking = tables.ranking(Evidence(root))
+    ranking = tables.ranking(Evidence.of(root))
     if ranking is None:
         return list(found)
     from matplotlib import rc_context
@@ -160,7 +155,7 @@ def page(evidence: Evidence, found: list[Verdict]) -> str:
         parts += [f"## {heading}", text, *(_shown(make, evidence) for make in makers)]
         if told := remark(evidence):
             parts.append(told)
-    parts += [*_wider(evidence), *_recipe(evidence), *_again(evidence), *_machine(evidence)]
+    parts += [*_wider(evidence), *_recipe(evidence), *_machine(evidence)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -296,19 +291,11 @@ def _recipe(evidence: Evidence) -> list[str]:
     return [*parts, told, tables.recipe(evidence).body()]
 
 
-def _again(evidence: Evidence) -> list[str]:
-    table = tables.run_again(evidence)
-    if not table.rows:
-        return []
-    told = "One cell of each experiment, run from scratch a second time with the same seeds and later code:"
-    return ["## Run again", f"{told} `python scripts/run_again.py`.", table.body()]
-
-
 def _machine(evidence: Evidence) -> list[str]:
     """What the runs were made with."""
     stamps: dict[str, set[str]] = {"commit": set(), "processor": set(), "python": set(), "torch": set()}
-    for report in evidence.reports(Path()):
-        stamp = report["provenance"]
+    for record in evidence.records:
+        stamp = record.provenance
         stamps["commit"].add(tables.commit(stamp))
         stamps["processor"].add(stamp["hardware"]["processor"])
         for name in ("python", "torch"):

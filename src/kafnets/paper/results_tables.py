@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafnets.comparison.ranking import Ranking, rank
-from kafnets.comparison.summary import Cell, cells, in_layers
+from kafnets.comparison.summary import Cell
 from kafnets.paper import cifar10, published, rl, sensorless, wider
-from kafnets.paper.again import CELLS, repetition
 from kafnets.paper.claims import Verdict
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.figures import tables as paper_tables
@@ -108,7 +107,7 @@ def dictionary_sizes(evidence: Evidence) -> Table:
 
 def susy(evidence: Evidence) -> Table:
     """Table 2."""
-    return paper_tables.susy(evidence.results, ["sample"])
+    return paper_tables.susy(evidence, ["sample"])
 
 
 def modules(evidence: Evidence, profile: str) -> Table:
@@ -134,7 +133,7 @@ def policies(evidence: Evidence) -> Table:
     for environment in rl.ENVIRONMENTS:
         if (steps := evidence.longest(environment)) is None:
             continue
-        areas, final = (evidence.policies(steps, environment, metric) for metric in ("area", "reward"))
+        areas, final = (evidence.rewards(steps, environment, metric) for metric in ("area", "reward"))
         rows += [
             (environment, f"{steps:,}", label, score(area), score(final[label]), seeds(area))
             for label, area in areas.items()
@@ -194,8 +193,12 @@ def chosen_settings(evidence: Evidence, order: Sequence[str]) -> Table:
     for label in order:
         own = []
         for name in finished:
-            reports = evidence.reports(wider.Tuned(name, label, 0, ()).folder.parent)
-            counts = Counter(f"{report['chosen']:g}" for report in reports)
+            chosen = (
+                record.tuning.chosen
+                for record in evidence.tuned_records(name)
+                if record.label == label and record.tuning is not None
+            )
+            counts = Counter(f"{value:g}" for value in chosen)
             own.append(", ".join(f"{value} ({count})" for value, count in counts.most_common()) or NOTHING)
         rows.append((label, *own))
     return Table("Chosen in validation", ("", *finished), tuple(rows))
@@ -228,31 +231,6 @@ def variants(evidence: Evidence) -> Table:
         for label, own in stored.items()
     ]
     return Table("Validation scores of the earlier recipe with one thing changed", ("", *sets), tuple(rows))
-
-
-def run_again(evidence: Evidence) -> Table:
-    """Cells that were run a second time, from scratch."""
-    rows = []
-    for name, found in (evidence.benchmark("again") or {}).items():
-        scores = {int(seed): value for seed, value in found["scores"].items()}
-        stored = cells(CELLS[name](), evidence.results)
-        compared = repetition(stored[0], scores) if stored else None
-        if compared is None:
-            continue
-        before = compared.stored
-        rows.append(
-            (
-                name,
-                f"{before.data}, {before.label}, {in_layers(before.layers)}",
-                score(before),
-                score(compared.again),
-                seeds(before),
-                "yes" if compared.within else "no",
-                commit(found["provenance"]),
-            )
-        )
-    headings = ("experiment", "cell", "stored", "again", "seeds", "within the deviation", "commit")
-    return Table("Again", headings, tuple(rows))
 
 
 def score(cell: Cell | None) -> str:

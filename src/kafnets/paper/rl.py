@@ -4,7 +4,6 @@ The paper does not say how long it trained, nor whether the value network keeps 
 1,000,000 steps, as in the PPO paper, and both networks of an agent have the same activation.
 """
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +19,7 @@ from kafnets.rl import published
 from kafnets.train.film import Film
 from kafnets.train.loop import Progress
 from kafnets.train.processes import OneProcess, Processes
-from kafnets.train.runs import CONFIG, RunFolder
+from kafnets.train.runs import RunFolder
 from kafnets.train.tensorboard import listening
 
 ACTIVATIONS = ("tanh", "kaf")
@@ -198,33 +197,3 @@ def descriptions(
 def profile_of(steps: int) -> str:
     """For the PPO paper's number of steps it is "paper"."""
     return "paper" if steps == STEPS else f"{steps}-steps"
-
-
-def steps_of(profile: str) -> int | None:
-    """The number of steps of a profile; None for what is none."""
-    if profile == "paper":
-        return STEPS
-    number = profile.removesuffix("-steps")
-    return int(number) if number.isdigit() and number != profile else None
-
-
-def longest(results: Path, environment: str) -> dict[str, list[list[dict[str, Any]]]]:
-    """Of the longest finished runs in an environment, the iterations of each, by label; empty without any."""
-    profiles = {
-        steps: path for path in (results / "rl").glob("*") if (steps := steps_of(path.name)) is not None
-    }
-    for _, path in sorted(profiles.items(), reverse=True):
-        found: dict[str, list[list[dict[str, Any]]]] = {}
-        for config in sorted((path / environment).glob(f"*/seed-*/{CONFIG}")):
-            folder = RunFolder(config.parent)
-            if folder.done:
-                label = json.loads(config.read_text(encoding="utf-8"))["label"]
-                found.setdefault(label, []).append(folder.report()["epochs"])
-        if found:
-            return dict(sorted(found.items(), key=lambda item: _place(item[0])))
-    return {}
-
-
-def _place(label: str) -> tuple[int, str]:
-    """The paper's activations first."""
-    return ACTIVATIONS.index(label) if label in ACTIVATIONS else len(ACTIVATIONS), label

@@ -127,11 +127,23 @@ class RunFolder:
         self._write(DONE, _as_json({"sha256": files}))
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
+    def config(self) -> dict[str, Any]:
+        """What was asked for."""
+        return self._there(CONFIG)
+
     def report(self) -> dict[str, Any]:
         """Of a finished run."""
-        found = self._json(REPORT)
+        return self._there(REPORT)
+
+    def shapes(self) -> dict[str, NDArray[np.float16]]:
+        """Of a finished run: what its activations looked like."""
+        with np.load(self.path / SHAPES, allow_pickle=False) as stored:
+            return dict(stored)
+
+    def _there(self, name: str) -> dict[str, Any]:
+        found = self._json(name)
         if found is None:
-            raise FileNotFoundError(f"{self.path} has no {REPORT}: the run is not finished")
+            raise FileNotFoundError(f"{self.path} has no {name}: the run is not finished")
         return found
 
     def weights(self) -> dict[str, Any]:

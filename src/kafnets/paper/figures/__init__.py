@@ -5,10 +5,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from kafnets.paper.evidence import Evidence
 from kafnets.paper.figures import functions, results, tables
 from kafnets.paper.figures.results import Missing as Missing
 
-FIGURES: dict[str, Callable[[Path], Figure]] = {
+FIGURES: dict[str, Callable[[Evidence], Figure]] = {
     "figure-1-spline-interpolation": lambda _: functions.splines(),
     "figure-2-maxout": lambda _: functions.maxout(),
     "figure-3-kafs-by-bandwidth": lambda _: functions.bandwidths(),
@@ -19,25 +20,25 @@ FIGURES: dict[str, Callable[[Path], Figure]] = {
     "figure-8-cifar10": results.cifar10,
     "figure-9-reinforcement-learning": results.reinforcement_learning,
 }
-"""By number and subject: draws it, given the folder of results."""
+"""By number and subject: draws it, given what is stored."""
 
-TABLES: dict[str, Callable[[Path], tables.Table]] = {
+TABLES: dict[str, Callable[[Evidence], tables.Table]] = {
     "table-1-activations": lambda _: tables.activations(),
     "table-2-susy": tables.susy,
 }
 
 
-def write_all(results: Path, folder: Path) -> Iterator[tuple[str, str]]:
+def write_all(evidence: Evidence, folder: Path) -> Iterator[tuple[str, str]]:
     """Write all of them into ``folder``; yields each name with what was written, or why it was not.
 
     Args:
-        results: the folder of run folders.
+        evidence: what is stored.
         folder: for the pictures, as PNG and PDF, and the tables, as Markdown and LaTeX.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in FIGURES.items():
         try:
-            figure = draw(results)
+            figure = draw(evidence)
         except Missing as why:
             yield name, str(why)
             continue
@@ -46,7 +47,7 @@ def write_all(results: Path, folder: Path) -> Iterator[tuple[str, str]]:
         yield name, "written"
     for name, make in TABLES.items():
         try:
-            table = make(results)
+            table = make(evidence)
         except Missing as why:
             yield name, str(why)
             continue

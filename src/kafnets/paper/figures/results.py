@@ -1,31 +1,31 @@
 """Figures 6 to 9: from stored results, never trained here."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from kafnets.comparison.summary import cells
+from kafnets.comparison.record import Epoch
 from kafnets.paper import cifar10 as cifar10_experiment
 from kafnets.paper import rl, sensorless
+from kafnets.paper.evidence import Evidence
 from kafnets.plot import stored_shapes, style, training_curves
-from kafnets.train.runs import SHAPES, RunFolder
 
 
 class Missing(Exception):  # noqa: N818
     """There is no stored result to draw from; says how to get one."""
 
 
-def trained_kafs(results: Path) -> Figure:
+def trained_kafs(evidence: Evidence) -> Figure:
     """Six KAFs of the first layer, trained on Sensorless."""
-    stored = _sensorless_shapes(results, "kaf")
+    stored = _sensorless_shapes(evidence, "kaf")
     _, panels = style.grid(6, 3, width=2.6, height=2.0)
     return stored_shapes(stored, layer="1", neurons=6, axes=panels)
 
 
-def trained_2d_kafs(results: Path) -> Figure:
+def trained_2d_kafs(evidence: Evidence) -> Figure:
     """Eight 2D-KAFs of the first layer, trained on Sensorless."""
-    stored = _sensorless_shapes(results, "kaf2d")
+    stored = _sensorless_shapes(evidence, "kaf2d")
     figure, panels = style.grid(8, 4, width=1.9, height=2.0)
     stored_shapes(stored, layer="1", neurons=8, axes=panels)
     for panel in panels:
@@ -34,10 +34,11 @@ def trained_2d_kafs(results: Path) -> Figure:
     return figure
 
 
-def cifar10(results: Path) -> Figure:
+def cifar10(evidence: Evidence) -> Figure:
     """Accuracy and size against the number of convolutional modules."""
     stored = {
-        name: cells(cifar10_experiment.descriptions(name), results) for name in cifar10_experiment.PROFILES
+        name: evidence.cells("cifar10", name, cifar10_experiment.ACTIVATIONS, cifar10_experiment.LAYERS)
+        for name in cifar10_experiment.PROFILES
     }
     profile, found = max(stored.items(), key=lambda item: len(item[1]))  # the first of equals
     if not found:
@@ -66,9 +67,9 @@ def cifar10(results: Path) -> Figure:
     return figure
 
 
-def reinforcement_learning(results: Path) -> Figure:
+def reinforcement_learning(evidence: Evidence) -> Figure:
     """Rewards by step: of each environment, the longest stored runs."""
-    found = {environment: rl.longest(results, environment) for environment in rl.ENVIRONMENTS}
+    found = {environment: _curves(evidence, environment) for environment in rl.ENVIRONMENTS}
     if not any(found.values()):
         raise Missing("no stored results yet: kafnets reproduce rl --steps 300000 --seeds 3")
     figure, panels = style.grid(len(found), 3, width=3.0, height=2.7)
@@ -87,15 +88,21 @@ def reinforcement_learning(results: Path) -> Figure:
     return figure
 
 
-def _sensorless_shapes(results: Path, label: str) -> dict[str, np.ndarray]:
+def _curves(evidence: Evidence, environment: str) -> dict[str, list[Sequence[Epoch]]]:
+    """Of the longest runs, the iterations of each, by label; empty without any."""
+    curves: dict[str, list[Sequence[Epoch]]] = {}
+    if (steps := evidence.longest(environment)) is not None:
+        for record in evidence.policies(steps, environment):
+            curves.setdefault(record.label, []).append(evidence.epochs(record))
+    return curves
+
+
+def _sensorless_shapes(evidence: Evidence, label: str) -> dict[str, np.ndarray]:
     for profile in sensorless.PROFILES:
-        for layers in (1, 2):
-            (one,) = sensorless.descriptions(profile, [label], [layers], seeds=1)
-            folder = RunFolder(results / one.folder)
-            if folder.done:
-                with np.load(folder.path / SHAPES) as stored:
-                    return dict(stored)
+        for record in evidence.of_experiment("sensorless", profile):
+            if (record.label, record.seed) == (label, 0):
+                return evidence.shapes(record)
     raise Missing(
         f"no stored run of {label}: kafnets reproduce sensorless --profile quick --activations {label} "
-        f"--seeds 1 --output {results}"
+        "--seeds 1"
     )

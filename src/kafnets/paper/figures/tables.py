@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from kafnets.comparison.summary import MOST_SEEDS, Cell, cells, in_layers
+from kafnets.comparison.summary import Cell, in_layers
 from kafnets.paper import published
 from kafnets.paper import susy as susy_experiment
+from kafnets.paper.evidence import Evidence
 from kafnets.paper.figures.results import Missing
 from kafnets.registry import facts_of
 
@@ -67,16 +67,16 @@ def activations() -> Table:
     return Table("Non-parametric activation functions", headings, tuple(rows))
 
 
-def susy(results: Path, profiles: Sequence[str] = tuple(susy_experiment.PROFILES)) -> Table:
+def susy(evidence: Evidence, profiles: Sequence[str] = tuple(susy_experiment.PROFILES)) -> Table:
     """Table 2: ours and the published values, with their differences.
 
     Args:
-        results: the folder of run folders.
+        evidence: what is stored.
         profiles: the first of these that has finished runs is shown.
     """
     for profile in profiles:
-        wanted = susy_experiment.descriptions(profile, seeds=MOST_SEEDS)
-        found = {(cell.label, cell.layers): cell for cell in cells(wanted, results)}
+        own = evidence.cells("susy", profile, susy_experiment.ACTIVATIONS)
+        found = {(cell.label, cell.layers): cell for cell in own}
         if found:
             break
     else:
