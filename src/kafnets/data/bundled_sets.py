@@ -36,6 +36,6 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
             scaling=scaling,
         )
     labels = bunch.target.astype(np.int64)
-    classes = tuple(str(each) for each in bunch.target_names)
+    classes = tuple(np.asarray(bunch.target_names).tolist())
     rows = stratified_rows(labels, SHARES, generator)
     return classification_splits(name, features, labels, rows, classes, digest=digest, scaling=scaling)

@@ -1,18 +1,20 @@
-"""Columns of a table as numbers: what the training part teaches about them, and how it is applied."""
+"""Columns of a table as numbers: what is learned about them, and how it is applied."""
 
 import difflib
 import re
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.dates import date_format, date_numbers, varying_parts
+from kafnets.data.numbers import MOSTLY, but_for, comma_note, distinct_texts, number_form, numbers_of
+from kafnets.data.reading import CODE
+
 MOST_CATEGORIES = 100
 """A text column with more values is no category but a name or an identifier."""
-
-MOSTLY = 0.9
-"""A text column of which that share are numbers was meant to be numbers."""
 
 GAP = ""
 """The category of a gap in text."""
@@ -20,10 +22,62 @@ GAP = ""
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers, or of the categories that the training part has."""
+    """A column of numbers, dates or categories.
+
+    Attributes:
+        name: in the table.
+        categories: of text; None for numbers and dates.
+        form: how text is read as numbers: "number", "thousands" (20,376 is 20376) or "decimal comma" (0,5 is
+            0.5); for dates, their format.
+        parts: of dates: the numbers that they become. Empty for all else.
+    """
 
     name: str
     categories: tuple[str, ...] | None = None
+    form: str = "number"
+    parts: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """A name for each number that a row's value becomes."""
+        if self.categories is not None:
+            return tuple(f"{self.name} = {each or 'missing'}" for each in self.categories)
+        return tuple(f"{self.name}: {part}" for part in self.parts) or (self.name,)
+
+    def values(self, given: Any, called: str) -> NDArray[Any]:
+        """Category numbers ``(rows,)``, -1 for unknown ones; else numbers ``(rows, parts)``, NaN for gaps.
+
+        In float64: what is large but differs little, such as seconds since 1970, is still to be scaled.
+        """
+        if self.categories is not None:
+            numbers, texts = distinct_texts(given)
+            known = {each: number for number, each in enumerate(self.categories)}
+            return np.array([known.get(each, -1) for each in [*texts, GAP]], dtype=np.int64)[numbers]
+        if self.parts:
+            dates = date_numbers(given, self.form)
+            missing = np.flatnonzero(np.isnan(dates["year"]) & given.notna().to_numpy())
+            if missing.size:
+                raise ValueError(f"{called}: {but_for(given, 'dates', missing[0])}")
+            return np.stack([dates[part] for part in self.parts], axis=1)
+        return numbers_of(given, called, self.form)[:, None]
+
+    def one_hot(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """What :meth:`values` gave as numbers, one per category."""
+        if self.categories is None:
+            return values
+        return (values[:, None] == np.arange(len(self.categories))).astype(np.float64)
+
+    def narrowed(self, values: NDArray[Any], train: NDArray[np.int64]) -> tuple[Self, NDArray[np.float64]]:
+        """With the categories of the rows ``train`` alone, and what all rows become."""
+        if self.categories is None:
+            if np.isnan(values[train]).all():
+                raise ValueError(
+                    f"the column {self.name!r} holds nothing but gaps in the training part: drop it"
+                )
+            return self, values
+        used = np.unique(values[train])
+        narrow = replace(self, categories=tuple(self.categories[each] for each in used))
+        return narrow, (values[:, None] == used).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -33,18 +87,21 @@ class Encoding:
     columns: tuple[Column, ...]
 
     @classmethod
-    def of(cls, frame: Any, train: NDArray[np.int64], called: str) -> "Encoding":
-        """Learn categories from the rows ``train``. Errors name the table as ``called``."""
-        columns, refused = [], {}
-        for name in frame.columns:
-            try:
-                columns.append(_learned(frame[name], train))
-            except ValueError as error:
-                refused[name] = str(error)
-        if refused:
-            drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
-            raise ValueError(f"{called}: {'; '.join(refused.values())}{drop}")
-        return cls(tuple(columns))
+    def described(cls, content: Mapping[str, Any]) -> Self:
+        """From what :meth:`describe` gave."""
+        columns = [dict[str, Any](one) for one in content["columns"]]
+        for one in columns:
+            one |= {name: tuple(each) for name, each in one.items() if isinstance(each, list)}
+        return cls(tuple(Column(**one) for one in columns))
+
+    def describe(self) -> dict[str, Any]:
+        """In numbers and text, for a file."""
+        return asdict(self)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """A name for each number that a row becomes."""
+        return tuple(name for column in self.columns for name in column.features)
 
     def apply(self, frame: Any, called: str) -> NDArray[np.float64]:
         """One column of numbers for each of numbers, and one for each category of text.
@@ -56,7 +113,37 @@ class Encoding:
         if missing:
             hint = hint_for(missing[0], frame)
             raise ValueError(f"{called} has no column {', '.join(map(repr, missing))}: {hint}")
-        return np.concatenate([_encoded(frame[each.name], each, called) for each in self.columns], axis=1)
+        return np.concatenate(
+            [each.one_hot(each.values(frame[each.name], called)) for each in self.columns], axis=1
+        )
+
+
+def learned(given: Any) -> tuple[Column, str]:
+    """What a column is, with all categories that it has, and a note on what may surprise, or none."""
+    import pandas as pd
+
+    name = str(given.name)
+    if given.isna().all():
+        raise ValueError(f"the column {name!r} holds nothing but gaps: drop it")
+    if pd.api.types.is_datetime64_any_dtype(given):
+        return _date(given, "ISO8601")
+    if form := number_form(given):
+        return Column(name, form=form), comma_note(given, form)
+    if form := _date_form(given):
+        return _date(given, form)
+    numbers, texts = distinct_texts(given)
+    known = sorted(set(texts))
+    codes = [each for each in known if re.fullmatch(CODE, each)]
+    if len(known) > MOST_CATEGORIES:
+        zeros = f" (it is text because of leading zeros, as in {codes[0]})" if codes else ""
+        raise ValueError(
+            f"the column {name!r} has {len(known)} different texts, too many for categories{zeros}: drop it"
+        )
+    gap = [GAP] if (numbers < 0).any() else []
+    note = (
+        f"the column {name!r} was taken as text, because of leading zeros as in {codes[0]}" if codes else ""
+    )
+    return Column(name, (*known, *gap)), note
 
 
 def hint_for(name: str, frame: Any) -> str:
@@ -69,97 +156,19 @@ def hint_for(name: str, frame: Any) -> str:
     return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known[:20])}"
 
 
-def numbers_of(values: Any, called: str) -> NDArray[np.float64]:
-    """A column as numbers, NaN for gaps; infinities are refused."""
-    try:
-        numbers = values.astype("float64").to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{called}: the column {values.name!r} should hold numbers: {error}") from error
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if infinite.size:
-        raise ValueError(
-            f"{called}: the column {values.name!r} is infinite in row {infinite[0] + 1}"
-            f"{f' and {infinite.size - 1} more' if infinite.size > 1 else ''}: replace or drop"
-        )
-    return np.asarray(numbers)
+def _date(given: Any, form: str) -> tuple[Column, str]:
+    parts = varying_parts(date_numbers(given, form))
+    told = "" if form == "ISO8601" else f" ({form})"
+    note = f"the dates{told} in the column {given.name!r} became numbers: {', '.join(parts)}"
+    return Column(str(given.name), form=form, parts=parts), note
 
 
-def _learned(values: Any, train: NDArray[np.int64]) -> Column:
-    from pandas.api import types
-
-    name = str(values.name)
-    if values.iloc[train].isna().all():
-        raise ValueError(f"the column {name!r} holds nothing but gaps in the training part: drop it")
-    if types.is_datetime64_any_dtype(values):
-        raise ValueError(f"the column {name!r} holds dates: drop it, or make numbers of them")
-    if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
-        return Column(name)
-    if are_numbers(values):
-        return Column(name)
-    text = _text(values)
-    known = sorted(set(text[train]) - {GAP})
-    if len(known) > MOST_CATEGORIES:
-        if np.mean([_has_decimal_comma(each) for each in known]) > MOSTLY:
-            raise ValueError(
-                f"the column {name!r} has commas in place of decimal points, as in {known[0]}: write points"
-            )
-        raise ValueError(
-            f"the column {name!r} has {len(known)} different texts in the training part, too many for "
-            "categories: drop it"
-        )
-    if GAP in text[train]:
-        known.append(GAP)
-    return Column(name, tuple(map(str, known)))
-
-
-def _encoded(values: Any, column: Column, called: str) -> NDArray[np.float64]:
-    """In float64: what is large but differs little, such as seconds since 1970, is still to be scaled."""
-    if column.categories is None:
-        return numbers_of(values, called)[:, None]
-    return (_text(values)[:, None] == np.array(column.categories)[None, :]).astype(np.float64)
-
-
-def _text(values: Any) -> NDArray[np.str_]:
-    return np.array(
-        [GAP if gap else _canonical(str(each)) for each, gap in zip(values, values.isna(), strict=True)]
-    )
-
-
-def _canonical(text: str) -> str:
-    """The same for what a reader may take as text in one file and as numbers or truth values in another."""
-    text = text.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    if "_" in text:  # which Python takes for a separator of thousands, and no reader of tables does
-        return text
-    try:
-        return str(int(text))  # exact, however long
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _has_decimal_comma(text: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+,\d+", text) is not None
-
-
-def are_numbers(values: Any) -> bool:
-    """Whether all that is no gap is a number, or true or false. A few words among numbers are a mistake."""
-    import pandas as pd
-
-    rows = np.flatnonzero(values.notna().to_numpy())
-    given = values.iloc[rows]
-    numbers = pd.to_numeric(given, errors="coerce").notna().to_numpy()
-    if numbers.all():
-        return True
-    if numbers.mean() >= MOSTLY:
-        first = int(numbers.argmin())
-        raise ValueError(
-            f"the column {values.name!r} holds numbers but for {given.iloc[first]!r} in row "
-            f"{rows[first] + 1}: correct it, leave it empty, or drop the column"
-        )
-    return False
+def _date_form(given: Any) -> str:
+    numbers, texts = distinct_texts(given, canonical=False)
+    form, fits = date_format(texts)
+    rows = numbers[numbers >= 0]
+    share = fits[rows].mean()
+    if MOSTLY <= share < 1:
+        first = np.flatnonzero((numbers >= 0) & ~np.append(fits, True)[numbers])[0]
+        raise ValueError(but_for(given, "dates", first))
+    return form if share == 1 else ""

@@ -18,7 +18,7 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
         raise ModuleNotFoundError(
             f"{name} comes inside the package {error.name}: pip install 'kafnets[sets]'", name=error.name
         ) from error
-    return tables.divided(frame, TARGET, seed, called=name, scaling=scaling)
+    return tables.read(frame, TARGET, name=name).divide(seed, scaling)
 
 
 def _of_river(kind: str) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.numbers import LARGEST
+
 FARTHEST = 1e30
 """What is far beyond all that was seen stays finite."""
 
@@ -28,9 +30,11 @@ class Scaling(ABC):
     def of(cls, features: NDArray[np.floating]) -> Self:
         """From the training part, and it alone. NaN is a gap; a column of nothing but gaps is refused."""
         flat = features.reshape(len(features), -1)
-        infinite = np.flatnonzero([np.isinf(column).any() for column in flat.T])
-        if infinite.size:
-            raise ValueError(f"infinite values in column number {_listed(infinite)}: replace them")
+        huge = np.flatnonzero([(np.abs(column) > np.float64(LARGEST)).any() for column in flat.T])
+        if huge.size:
+            raise ValueError(
+                f"values are infinite or beyond ±{LARGEST:g} in column number {_listed(huge)}: replace them"
+            )
         empty = np.flatnonzero([np.isnan(column).all() for column in flat.T])
         if empty.size:
             raise ValueError(f"column number {_listed(empty)} holds only gaps in the training part: drop it")

@@ -42,7 +42,7 @@ def _split(
     name: str, features: NDArray[np.float32], target: NDArray[np.int64], seed: int, scaling: str
 ) -> Splits:
     rows = random_rows(len(target), SHARES, np.random.default_rng(seed))
-    classes = tuple(str(label) for label in range(1, CLASSES + 1))
+    classes = tuple(range(1, CLASSES + 1))
     return classification_splits(
         name, features, target, rows, classes, digest=digest_of(features, target), scaling=scaling
     )

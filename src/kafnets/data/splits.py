@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Splits:
         test: what the result is measured on.
         classes: names of the classes, by their number in the targets; their numbers if not given. None for
             regression.
+        class_values: the classes as they were in the data: integers, truth values or text; their names if not
+            given.
         target_scale: for regression, mean and deviation of the training part: the target is (value - mean) /
             deviation.
         digest: SHA-256 of the data as they were before they were split and prepared.
@@ -69,6 +71,7 @@ class Splits:
     notes: tuple[str, ...] = ()
     scaling: Scaling | None = None
     encoding: Encoding | None = None
+    class_values: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if self.task not in (tasks := get_args(Task)):
@@ -84,7 +87,7 @@ class Splits:
                     f"target of {name} must be class numbers, whole ones from 0, got {part.target.dtype}"
                 )
         most = max((int(part.target.max()) for part in parts.values() if len(part)), default=-1)
-        count = len(self.classes) or (2 if self.task == "binary" else most + 1)
+        count = len(self.classes or self.class_values) or (2 if self.task == "binary" else most + 1)
         if self.task == "binary" and count != 2:
             raise ValueError(f"classes must be two for task='binary', got {count}")
         for name, part in parts.items():
@@ -93,8 +96,11 @@ class Splits:
                     f"target of {name} must be class numbers from 0 to {count - 1}, got {part.target.min()} "
                     f"to {part.target.max()}"
                 )
-        if not self.classes:
-            object.__setattr__(self, "classes", tuple(map(str, range(count))))
+        values = self.class_values or self.classes or tuple(range(count))
+        if len(values) != count:
+            raise ValueError(f"class_values must be as many as classes, {count}, got {len(values)}")
+        object.__setattr__(self, "classes", self.classes or tuple(map(_name, values)))
+        object.__setattr__(self, "class_values", values)
 
     @property
     def inputs(self) -> int:
@@ -154,14 +160,14 @@ def classification_splits(
     features: NDArray[np.floating],
     target: NDArray[np.int64],
     rows: list[NDArray[np.int64]],
-    classes: tuple[str, ...],
+    classes: tuple[Any, ...],
     *,
     digest: str,
     notes: tuple[str, ...] = (),
     encoding: Encoding | None = None,
     scaling: str = "range",
 ) -> Splits:
-    """Scale by the training part and put together."""
+    """Scale by the training part and put together. Classes are given as what they were."""
     missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
     if missing:
         raise ValueError(
@@ -175,7 +181,14 @@ def classification_splits(
     parts = _scaled_parts(features, target, rows, learned)
     task: Task = "binary" if len(classes) == 2 else "multiclass"
     return Splits(
-        name, task, *parts, classes=classes, digest=digest, notes=notes, scaling=learned, encoding=encoding
+        name,
+        task,
+        *parts,
+        class_values=classes,
+        digest=digest,
+        notes=notes,
+        scaling=learned,
+        encoding=encoding,
     )
 
 
@@ -231,6 +244,11 @@ def _check_parts(
             )
 
 
-def _listed(classes: tuple[str, ...], labels: list[int]) -> str:
-    names = ", ".join(repr(classes[label]) for label in labels)
+def _name(value: Any) -> str:
+    """Of a class. A number without a fraction is told as an integer."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _listed(classes: tuple[Any, ...], labels: list[int]) -> str:
+    names = ", ".join(repr(_name(classes[label])) for label in labels)
     return f"the class {names}" if len(labels) == 1 else f"the classes {names}"

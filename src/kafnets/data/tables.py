@@ -1,16 +1,16 @@
-"""A user's own table, CSV or Parquet: mixed columns, gaps, and mistakes that are named."""
+"""A user's own table: mixed columns, gaps, and mistakes that are named. Read once, divided by each seed."""
 
-import gzip
-import zipfile
-import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.data.encoding import Encoding, are_numbers, hint_for, numbers_of
+from kafnets.data.encoding import Column, Encoding, hint_for, learned
+from kafnets.data.numbers import comma_note, number_form, numbers_of
+from kafnets.data.reading import frame_of
 from kafnets.data.splits import (
     Splits,
     classification_splits,
@@ -24,9 +24,117 @@ SHARES = (0.70, 0.15, 0.15)
 MOST_CLASSES = 20
 """A whole-number target with up to so many values is a class, with more a number."""
 
-
 ROWS_A_CLASS = 5
 """A target with fewer rows for each of many values is a name or an identifier."""
+
+NAMELESS = "Unnamed: 0"
+"""What pandas calls a column without a name, such as the index that ``DataFrame.to_csv`` writes."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that has been read: all columns are numbers, or numbers of categories.
+
+    Attributes:
+        name: of the table.
+        columns: what is known of each feature's column; categories are those of all rows.
+        values: of each of them, see :meth:`Column.values`.
+        target: class numbers (int64), or numbers (float64).
+        class_values: the classes as they were: integers, truth values or text. None for regression.
+        digest: SHA-256 of the table as it was read.
+        notes: what was done to it that one would want to know.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    values: tuple[NDArray[Any], ...]
+    target: NDArray[np.int64] | NDArray[np.float64]
+    class_values: tuple[Any, ...]
+    digest: str
+    notes: tuple[str, ...]
+
+    def divide(self, seed: int = 0, scaling: str = "range") -> Splits:
+        """Divide 70/15/15 at random (each class alike) and prepare by the training part.
+
+        Args:
+            seed: of the division.
+            scaling: of numbers: "range" or "robust", see ``kafnets.data.load``.
+        """
+        generator, target = np.random.default_rng(seed), self.target
+        if self.class_values:
+            rows = stratified_rows(target.astype(np.int64, copy=False), SHARES, generator)
+        else:
+            rows = random_rows(len(target), SHARES, generator)
+        encoding, features = self._features(rows[0])
+        about: dict[str, Any] = {"digest": self.digest, "notes": self.notes}
+        about |= {"encoding": encoding, "scaling": scaling}
+        if self.class_values:
+            return classification_splits(
+                self.name, features, target.astype(np.int64, copy=False), rows, self.class_values, **about
+            )
+        return regression_splits(self.name, features, target.astype(np.float64, copy=False), rows, **about)
+
+    def _features(self, train: NDArray[np.int64]) -> tuple[Encoding, NDArray[np.float64]]:
+        narrowed, refused = [], {}
+        for column, values in zip(self.columns, self.values, strict=True):
+            try:
+                narrowed.append(column.narrowed(values, train))
+            except ValueError as error:
+                refused[column.name] = str(error)
+        _raise_all(self.name, refused)
+        columns, parts = zip(*narrowed, strict=True)
+        return Encoding(columns), np.concatenate(parts, axis=1)
+
+
+def read(
+    source: Any,
+    target: Any,
+    *,
+    task: Literal["classification", "regression"] | None = None,
+    drop: Sequence[str] = (),
+    name: str = "table",
+) -> Table:
+    """Read a table and encode its columns, once for all divisions.
+
+    Gaps in numbers are filled with the median later, text becomes one-hot: categories that a training part
+    does not have count as none, and a gap in text is a category of its own. Dates become numbers.
+
+    Args:
+        source: the path of a .csv (also .csv.gz or .zip), .parquet or .xlsx file with a header; a DataFrame
+            of pandas or polars; a dictionary of columns; or an array ``(rows, features)``.
+        target: the column to predict, or its values.
+        task: None: numbers with fractions or with more than 20 values are regression, all else
+            classification.
+        drop: columns to leave out.
+        name: of the table, unless it is a file.
+    """
+    if isinstance(source, str | Path):
+        name, origin = Path(source).name, str(source)
+    else:
+        origin = name
+    frame = frame_of(source)
+    if not isinstance(target, str):
+        frame, target = _with_target(frame, target)
+    _check_columns(frame, target, drop, origin)
+    frame, notes = _without_row_numbers(frame.drop(columns=list(drop)), target)
+    if gaps := int(frame[target].isna().sum()):
+        frame = frame[frame[target].notna()].reset_index(drop=True)
+        notes.append(f"{gaps} rows without a value of {target} were left out")
+    if len(frame) < 10:
+        raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
+    digest = digest_of(*(_bytes_of(frame[each]) for each in frame.columns))
+    values, class_values = _target(frame[target], task, gaps > 0, notes, origin)
+    columns, refused = [], {}
+    for each in frame.columns.drop(target):
+        try:
+            column, note = learned(frame[each])
+            columns.append(column)
+            notes += [note] if note else []
+        except ValueError as error:
+            refused[each] = str(error)
+    _raise_all(origin, refused)
+    encoded = tuple(column.values(frame[column.name], origin) for column in columns)
+    return Table(name, tuple(columns), encoded, values, class_values, digest, tuple(notes))
 
 
 def load(
@@ -38,88 +146,45 @@ def load(
     drop: Sequence[str] = (),
     scaling: str = "range",
 ) -> Splits:
-    """Read, divide 70/15/15 at random by the seed (each class alike) and prepare by the training part.
-
-    Numbers are scaled, gaps filled with the median, text one-hot: categories that the training part does not
-    have count as none, and a gap in text is a category of its own.
-
-    Args:
-        path: a .csv (also .csv.gz or .zip) or .parquet file with a header.
-        target: the column to predict.
-        seed: of the division.
-        task: None: numbers with fractions or with more than 20 values are regression, all else
-            classification.
-        drop: columns to leave out.
-        scaling: of numbers: "range" or "robust", see ``kafnets.data.load``.
-    """
-    path = Path(path)
-    frame = read_frame(path)
-    _check_columns(frame, target, drop, path)
-    return divided(
-        frame.drop(columns=list(drop)),
-        target,
-        seed,
-        task=task,
-        called=path.name,
-        origin=str(path),
-        scaling=scaling,
-    )
+    """:func:`read` and :meth:`Table.divide` in one."""
+    return read(path, target, task=task, drop=drop).divide(seed, scaling)
 
 
-def divided(
-    frame: Any,
-    target: str,
-    seed: int,
-    *,
-    task: Literal["classification", "regression"] | None = None,
-    called: str,
-    origin: str | None = None,
-    scaling: str = "range",
-) -> Splits:
-    """As :func:`load`, for a pandas DataFrame.
+def _with_target(frame: Any, target: Any) -> tuple[Any, str]:
+    values = np.asarray(target)
+    if values.shape != (len(frame),):
+        raise ValueError(
+            f"target must be the name of a column, or one value per row, {len(frame)} of them, "
+            f"got the shape {values.shape}"
+        )
+    name = str(getattr(target, "name", None) or "target")
+    while name in frame.columns:
+        name += "_"
+    return frame.assign(**{name: getattr(target, "array", values)}), name
 
-    Args:
-        frame: the table.
-        target: the column to predict.
-        seed: of the division.
-        task: as for :func:`load`.
-        called: its name.
-        origin: where it is from, for errors; its name if None.
-        scaling: as for :func:`load`.
-    """
-    origin = origin or called
-    frame, notes = _without_row_numbers(frame, target)
-    if gaps := int(frame[target].isna().sum()):
-        frame = frame[frame[target].notna()].reset_index(drop=True)
-        notes.append(f"{gaps} rows without a value of {target} were left out")
-    if len(frame) < 10:
-        raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
-    digest = digest_of(*(_bytes_of(frame[name]) for name in frame.columns))
-    from pandas.api import types
 
-    values, generator = frame[target], np.random.default_rng(seed)
-    if not task and _are_numbers(values, origin) and not types.is_bool_dtype(values):
-        values = values.astype("float64")
-    chosen = task or _likely_task(values)
+def _target(
+    values: Any, task: str | None, had_gaps: bool, notes: list[str], origin: str
+) -> tuple[NDArray[np.int64] | NDArray[np.float64], tuple[Any, ...]]:
+    """Each row's number and no classes, or its class number and the classes."""
+    target = values.name
+    values = values.infer_objects()
+    try:
+        form = number_form(values)
+    except ValueError as error:
+        if task == "classification":
+            form = ""
+        else:
+            raise ValueError(f"{origin}: {error}") from None
+    chosen = task or _likely_task(values, form, origin)
     if chosen == "regression":
-        numbers = numbers_of(values, origin)
-        if np.isnan(numbers).any():
+        if not form:
             raise ValueError(
                 f"{origin}: the column {target!r} is not all numbers, so it cannot be regression"
             )
-        rows = random_rows(len(numbers), SHARES, generator)
-        features, encoding = _features(frame.drop(columns=target), rows[0], origin)
-        return regression_splits(
-            called,
-            features,
-            numbers,
-            rows,
-            digest=digest,
-            notes=tuple(notes),
-            encoding=encoding,
-            scaling=scaling,
-        )
-    classes, labels = _classes(values)
+        notes += filter(None, [comma_note(values, form)])
+        return numbers_of(values, origin, form), ()
+    classes, labels = _classes(values, form, had_gaps)
     if len(classes) < 2:
         raise ValueError(
             f"{origin}: all rows have {target} = {classes[0]!r}: there must be two classes or more"
@@ -129,43 +194,38 @@ def divided(
             f"{origin}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
             "classes: give another target, or say that it is classification all the same"
         )
-    rows = stratified_rows(labels, SHARES, generator)
-    features, encoding = _features(frame.drop(columns=target), rows[0], origin)
-    return classification_splits(
-        called,
-        features,
-        labels,
-        rows,
-        classes,
-        digest=digest,
-        notes=tuple(notes),
-        encoding=encoding,
-        scaling=scaling,
-    )
+    return labels, classes
 
 
-def _are_numbers(values: Any, origin: str) -> bool:
-    try:
-        return are_numbers(values)
-    except ValueError as error:
-        raise ValueError(f"{origin}: {error}") from None
-
-
-def _classes(values: Any) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Names of the classes in order, and each row's. Whole numbers are told as such, and go by size."""
+def _likely_task(values: Any, form: str, origin: str) -> str:
     from pandas.api import types
 
-    if types.is_numeric_dtype(values) and not types.is_bool_dtype(values):
-        found, labels = np.unique(values.to_numpy(dtype=np.float64), return_inverse=True)
-        names = tuple(str(int(each)) if float(each).is_integer() else str(float(each)) for each in found)
-    else:
-        found, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
-        names = tuple(map(str, found))
-    return names, labels.astype(np.int64)
+    if not form or types.is_bool_dtype(values):
+        return "classification"
+    numbers = numbers_of(values, origin, form)
+    whole = (numbers == numbers.round()).all()
+    return "classification" if whole and len(np.unique(numbers)) <= MOST_CLASSES else "regression"
 
 
-NAMELESS = "Unnamed: 0"
-"""What pandas calls a column without a name, such as the index that ``DataFrame.to_csv`` writes."""
+def _classes(values: Any, form: str, had_gaps: bool) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """The classes in order, as what they were, and each row's number. Numbers go by size.
+
+    Integers in a column with gaps are floating-point numbers to pandas.
+    """
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
+        kind = {"b": "bool", "f": "float64", "u": "uint64"}.get(values.dtype.kind, "int64")
+        found, labels = np.unique(values.to_numpy(dtype=kind), return_inverse=True)
+        if kind == "float64" and had_gaps and (found == found.round()).all():
+            found = found.astype(np.int64)
+        return tuple(found.tolist()), labels.astype(np.int64)
+    texts, labels = np.unique(values.astype(str).to_numpy(dtype=str), return_inverse=True)
+    if form:
+        order = np.argsort(numbers_of(pd.Series(texts), "classes", form), kind="stable")
+        return tuple(texts[order].tolist()), np.argsort(order)[labels].astype(np.int64)
+    return tuple(texts.tolist()), labels.astype(np.int64)
 
 
 def _without_row_numbers(frame: Any, target: str) -> tuple[Any, list[str]]:
@@ -184,61 +244,40 @@ def _without_row_numbers(frame: Any, target: str) -> tuple[Any, list[str]]:
 
 
 def _counts_rows(values: Any) -> bool:
+    """From any number, in any order."""
     from pandas.api import types
 
     if not types.is_integer_dtype(values) or len(values) < 2 or values.isna().any():
         return False
-    numbers = values.to_numpy()
-    return numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
+    return int(values.max()) - int(values.min()) == len(values) - 1 and bool(values.is_unique)
 
 
-def read_frame(path: Path) -> Any:
-    """The file as a pandas DataFrame."""
-    import pandas as pd
+def _check_columns(frame: Any, target: str, drop: Sequence[str], origin: str) -> None:
+    from pandas.api import types
 
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there")
-    kind = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".zip") else path.suffix
-    try:
-        if kind == ".parquet":
-            return pd.read_parquet(path).rename(columns=str)
-        if kind in (".csv", ".csv.gz", ".csv.zip", ".zip"):
-            return pd.read_csv(path)
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} is empty") from None
-    except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is cut short or damaged ({error})") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error}): save it as that") from error
-    except (pd.errors.ParserError, ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as {kind.lstrip('.')}: {str(error).strip()}") from error
-    raise ValueError(f"{path} must be a .csv, .csv.gz or .parquet file")
-
-
-def _check_columns(frame: Any, target: str, drop: Sequence[str], path: Path) -> None:
     if target in drop:
         raise ValueError(f"{target!r} cannot be the target and be dropped")
     for name in (target, *drop):
         if name not in frame.columns:
-            raise ValueError(f"{path} has no column {name!r}: {hint_for(name, frame)}")
+            raise ValueError(f"{origin} has no column {name!r}: {hint_for(name, frame)}")
     if len(frame) == 0:
-        raise ValueError(f"{path} has a header but no rows")
+        raise ValueError(f"{origin} has a header but no rows")
     if len(frame.columns) - len(set(drop)) < 2:
-        raise ValueError(f"{path} has no column to predict {target!r} from")
+        raise ValueError(f"{origin} has no column to predict {target!r} from")
+    for name in frame.columns.drop(list(drop)):
+        if types.is_object_dtype(frame[name]):
+            lists = frame[name].map(lambda each: isinstance(each, list | tuple | dict | set | np.ndarray))
+            if lists.any():
+                raise ValueError(
+                    f"{origin}: the column {name!r} holds lists, the first in row {int(lists.argmax()) + 1}: "
+                    "make a column of each element, or drop it"
+                )
 
 
-def _likely_task(values: Any) -> str:
-    from pandas.api import types
-
-    if types.is_bool_dtype(values) or not types.is_numeric_dtype(values):
-        return "classification"
-    whole = (values == values.round()).all()
-    return "classification" if whole and values.nunique() <= MOST_CLASSES else "regression"
-
-
-def _features(frame: Any, train: NDArray[np.int64], origin: str) -> tuple[NDArray[np.float64], Encoding]:
-    encoding = Encoding.of(frame, train, origin)
-    return encoding.apply(frame, origin), encoding
+def _raise_all(origin: str, refused: dict[str, str]) -> None:
+    if refused:
+        drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
+        raise ValueError(f"{origin}: {'; '.join(refused.values())}{drop}")
 
 
 def _bytes_of(values: Any) -> NDArray[np.generic]:

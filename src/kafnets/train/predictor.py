@@ -1,7 +1,7 @@
 """A trained network together with all that new rows must go through: saved, loaded, asked."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from kafnets.data.encoding import Column, Encoding
+from kafnets.data.encoding import Encoding
 from kafnets.data.folder import written_at_once
+from kafnets.data.reading import read_frame
 from kafnets.data.scaling import Scaling
 from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
-from kafnets.data.tables import read_frame
 from kafnets.networks import mlp
 
 DESCRIPTION, WEIGHTS = "predictor.json", "predictor.pt"
@@ -138,7 +138,7 @@ class Predictor:
             "classes": self.classes,
             "scaling": self.scaling.describe(),
             "target_scale": self.target_scale,
-            "encoding": None if self.encoding is None else asdict(self.encoding),
+            "encoding": None if self.encoding is None else self.encoding.describe(),
         }
         try:
             text = json.dumps(content, indent=2, ensure_ascii=False)
@@ -178,10 +178,5 @@ class Predictor:
             tuple(content["classes"]),
             scaling_described(content["scaling"]),
             tuple(content["target_scale"]),
-            None if encoding is None else Encoding(tuple(_column(each) for each in encoding["columns"])),
+            None if encoding is None else Encoding.described(encoding),
         )
-
-
-def _column(stored: dict[str, Any]) -> Column:
-    categories = stored["categories"]
-    return Column(stored["name"], None if categories is None else tuple(categories))
