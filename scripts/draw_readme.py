@@ -1,22 +1,23 @@
-"""Draw the README's pictures from the stored results: python scripts/draw_readme.py
+"""Draw the README's pictures: python scripts/draw_readme.py RUNS
 
-docs/images/learned.png are KAFs and 2D-KAFs that were trained on Sensorless; docs/images/report.png is a page
-of `kafnets report`, as Chromium shows it.
+docs/images/learned.png are KAFs and 2D-KAFs that were trained on Sensorless, from the store;
+docs/images/report.png is the page of `kafnets report` on the folder RUNS, as Chromium shows it.
 """
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 from playwright.sync_api import sync_playwright
 
+from kafnets.paper.evidence import Evidence
+from kafnets.paper.figures.results import sensorless_shapes
 from kafnets.plot import stored_shapes, style
 from kafnets.report import write
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs/images"
-RESULTS = ROOT / "results"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -24,8 +25,8 @@ def draw_learned() -> None:
     """Twelve KAFs above six 2D-KAFs."""
     figure, panels = style.grid(18, 6, width=2.0, height=1.7)
     for label, places, neurons in (("kaf", panels[:12], 12), ("kaf2d", panels[12:], 6)):
-        with np.load(RESULTS / f"sensorless/paper/{label}-1x100/seed-0/shapes.npz") as stored:
-            stored_shapes(stored, layer="1", neurons=neurons, axes=places)
+        stored = sensorless_shapes(Evidence.of(ROOT), label)
+        stored_shapes(stored, layer="1", neurons=neurons, axes=places)
     for panel in panels:
         panel.set_title("")
     for panel in panels[12:]:
@@ -34,11 +35,11 @@ def draw_learned() -> None:
     figure.savefig(IMAGES / "learned.png", dpi=110)
 
 
-def draw_page() -> None:
+def draw_page(runs: Path) -> None:
     """Its top, and its gallery."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "report.html"
-        write(RESULTS / "sensorless", page)
+        write(runs, page)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         tab = browser.new_page(viewport={"width": 1200, "height": 1000})
         tab.goto(page.as_uri())
@@ -50,4 +51,4 @@ def draw_page() -> None:
 
 if __name__ == "__main__":
     draw_learned()
-    draw_page()
+    draw_page(Path(sys.argv[1]))

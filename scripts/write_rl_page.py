@@ -63,7 +63,7 @@ def text() -> str:
         lines = [
             f"### {steps:,} steps",
             "",
-            f'Means and deviations over seeds, of runs in `results/rl/{rl.profile_of(steps)}`.{short} "Area" is '
+            f'Means and deviations over seeds, of the runs in `results/rl.jsonl`.{short} "Area" is '
             'the mean of the curve over all steps, "final" the mean of the episodes in the last tenth, and '
             f'"without noise" the mean of {rl.EPISODES} episodes of the trained policy.',
             "",

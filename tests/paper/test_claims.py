@@ -18,7 +18,7 @@ from kafnets.comparison.summary import Cell
 from kafnets.paper import claims, page, remarks, susy
 from kafnets.paper import results_tables as tables
 from kafnets.paper.evidence import Evidence
-from kafnets.train.runs import RunFolder
+from kafnets.paper.store import Store
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,15 +63,15 @@ def test_a_changed_diagram_is_found(tmp_path: Path) -> None:
     assert page.stale(tmp_path) == [page.DIAGRAM]
 
 
-def test_runs_that_were_changed_are_named(tmp_path: Path) -> None:
+def test_a_changed_store_is_named(tmp_path: Path) -> None:
     for name in ("README.md", "docs", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
-    shutil.copytree(ROOT / "results/susy", tmp_path / "results/susy")
-    run = tmp_path / "results/susy/sample/kaf-1x300/seed-0"
-    (run / "report.json").write_text('{"cut')
+    shutil.copytree(ROOT / "results", tmp_path / "results")
+    with (tmp_path / "results/susy.jsonl").open("a") as stream:
+        stream.write("{}\n")
     shown = CliRunner().invoke(app, ["reproduce", "all", "--check", "--folder", str(tmp_path)])
     assert shown.exit_code == 2
-    assert "susy/sample/kaf-1x300/seed-0" in "".join(shown.output.split())
+    assert "results/susy.jsonl is not what SHA256SUMS says" in " ".join(shown.output.split())
 
 
 def test_elsewhere_it_says_what_it_needs(tmp_path: Path) -> None:
@@ -80,15 +80,14 @@ def test_elsewhere_it_says_what_it_needs(tmp_path: Path) -> None:
     assert "--folder must be a checkout of kafnets" in " ".join(shown.output.split())
 
 
-def test_susys_sample_is_not_mixed_with_other_profiles(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "results/susy/sample", tmp_path / "results/susy/sample")
-    evidence = Evidence.of(tmp_path)
+def test_susys_sample_is_not_mixed_with_other_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = Evidence.of(ROOT)
     before = tables.susy(evidence)
-    (one, *_) = susy.descriptions("paper", ["relu"], seeds=1)
-    folder = RunFolder(evidence.results / one.folder)
-    folder.begin(one.config())
-    like = RunFolder(evidence.results / susy.descriptions("sample", ["relu"], seeds=1)[0].folder)
-    folder.finish(like.report(), {}, {})
+    others = [
+        replace(each, config=each.config | {"profile": "paper"}, test={"auc": 0.0})
+        for each in evidence.of_experiment("susy", "sample")
+    ]
+    monkeypatch.setattr(Store, "records", [*evidence.records, *others])
     assert tables.susy(evidence) == before
 
 

@@ -17,7 +17,7 @@ def clip(
 ) -> None:
     """Show trained policies at work, as a moving picture.
 
-    Example: kafnets clip results/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
+    Example: kafnets clip kafnets-runs/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
     """
     console = Console()
     with refusing(), console.status("starting") as status:

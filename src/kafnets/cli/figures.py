@@ -11,7 +11,12 @@ from kafnets.cli.refusals import refusing
 
 def figures(
     output: Annotated[Path, typer.Option(help="Folder for the pictures and tables.")] = Path("figures"),
-    results: Annotated[Path, typer.Option(help="Folder of run folders.")] = Path("results"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The store, or a folder of runs; by default results in a checkout, or kafnets-runs."
+        ),
+    ] = None,
 ) -> None:
     """Draw every figure of the paper again, and write its tables.
 
@@ -23,7 +28,10 @@ def figures(
     with refusing():
         from kafnets.paper.evidence import Evidence
         from kafnets.paper.figures import write_all
+        from kafnets.paper.store import CHECKSUMS
 
+        if results is None:
+            results = Path("results" if Path("results", CHECKSUMS).exists() else "kafnets-runs")
         for name, outcome in write_all(Evidence(results), output):
             console.print(f"{name}: {outcome}", highlight=False, soft_wrap=True)
     console.print(f"all in {output}")

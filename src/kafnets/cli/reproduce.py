@@ -20,6 +20,7 @@ Activations = Annotated[str, typer.Option(help="Names, with commas between them;
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]
 Output = Annotated[Path, typer.Option(help="Folder for the run folders.")]
+RUNS = Path("kafnets-runs")
 Engine = Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")]
 TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")]
 
@@ -31,7 +32,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         layers: Annotated[str, typer.Option(help="Numbers of hidden layers or modules, with commas.")] = "",
         seeds: Seeds = 5,
         jobs: Jobs = 1,
-        output: Output = Path("results"),
+        output: Output = RUNS,
         engine: Engine = EngineName.local,
         tensorboard: TensorBoard = False,
     ) -> None:
@@ -87,7 +88,7 @@ def reinforcement_learning(
     steps: Annotated[int, typer.Option(min=1, help="In the environment, for each run.")] = 1_000_000,
     seeds: Seeds = 5,
     jobs: Jobs = 1,
-    output: Output = Path("results"),
+    output: Output = RUNS,
     engine: Engine = EngineName.local,
     tensorboard: TensorBoard = False,
 ) -> None:
@@ -127,7 +128,7 @@ def beyond_the_paper(
     ] = "",
     seeds: Seeds = 5,
     jobs: Jobs = 1,
-    output: Output = Path("results"),
+    output: Output = RUNS,
     engine: Engine = EngineName.local,
 ) -> None:
     """All activations, and trees, on more real tables, each with a learning rate chosen in validation.
@@ -152,6 +153,27 @@ def beyond_the_paper(
             console.print(f"{name}: no run has come to its end.")
             continue
         console.print(ranked_table(found, {}, f"{name}, tuned in validation"))
+
+
+@reproduce.command("store")
+def store_runs(
+    runs: Annotated[Path, typer.Argument(help="Folder of finished runs.")] = RUNS,
+    folder: Annotated[Path, typer.Option(help="Checkout of kafnets, with results in it.")] = Path(),
+) -> None:
+    """Add finished runs to the store of a checkout.
+
+    Example: kafnets reproduce store kafnets-runs
+
+    Runs that were made with other settings than their experiment describes, on other data, or that are
+    damaged, are refused, and then nothing is stored. Write the documents again afterwards.
+    """
+    from kafnets.paper.store import Store
+
+    if not runs.is_dir():
+        refuse(f"{runs} does not exist: give the folder that `kafnets reproduce` has written")
+    with refusing():
+        added = Store(folder / "results").add(runs)
+    console_of_this_process().print(f"{len(added)} runs added to {folder / 'results'}")
 
 
 @reproduce.command("all")

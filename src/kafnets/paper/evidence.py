@@ -7,13 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kafnets.comparison.record import Epoch, Key, Record
+from kafnets.comparison.record import Record
 from kafnets.comparison.summary import Cell, cells
 from kafnets.paper import rl, wider
-from kafnets.train.runs import DONE, RunFolder
+from kafnets.paper.store import Runs, runs_in
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Evidence:
     """What was run, and what was measured.
 
     Attributes:
-        results: the folder of finished runs.
+        results: the folder of finished runs: a store, or run folders.
         benchmarks: the folder of measurements.
     """
 
@@ -34,23 +31,14 @@ class Evidence:
         return cls(root / "results", root / "benchmarks/results")
 
     @cached_property
+    def runs(self) -> Runs:
+        """Where they are."""
+        return runs_in(self.results)
+
+    @property
     def records(self) -> list[Record]:
-        """Of all runs, sorted. One that was changed since it was finished is an error."""
-        return [record for record, _ in self._found.values()]
-
-    @cached_property
-    def _found(self) -> dict[Key, tuple[Record, RunFolder]]:
-        folders = [RunFolder(done.parent) for done in self.results.glob(f"**/{DONE}")]
-        found = sorted(((Record.of(folder), folder) for folder in folders), key=lambda one: one[0].key)
-        return {record.key: (record, folder) for record, folder in found}
-
-    def shapes(self, record: Record) -> dict[str, NDArray[np.float16]]:
-        """Learned functions of a run."""
-        return self._found[record.key][1].shapes()
-
-    def epochs(self, record: Record) -> tuple[Epoch, ...]:
-        """Losses and scores of a run, epoch by epoch."""
-        return record.epochs
+        """Of all runs, sorted."""
+        return self.runs.records
 
     def of_experiment(self, experiment: str, profile: str) -> list[Record]:
         """Records of one experiment and profile."""

@@ -18,14 +18,14 @@ class Missing(Exception):  # noqa: N818
 
 def trained_kafs(evidence: Evidence) -> Figure:
     """Six KAFs of the first layer, trained on Sensorless."""
-    stored = _sensorless_shapes(evidence, "kaf")
+    stored = sensorless_shapes(evidence, "kaf")
     _, panels = style.grid(6, 3, width=2.6, height=2.0)
     return stored_shapes(stored, layer="1", neurons=6, axes=panels)
 
 
 def trained_2d_kafs(evidence: Evidence) -> Figure:
     """Eight 2D-KAFs of the first layer, trained on Sensorless."""
-    stored = _sensorless_shapes(evidence, "kaf2d")
+    stored = sensorless_shapes(evidence, "kaf2d")
     figure, panels = style.grid(8, 4, width=1.9, height=2.0)
     stored_shapes(stored, layer="1", neurons=8, axes=panels)
     for panel in panels:
@@ -93,15 +93,16 @@ def _curves(evidence: Evidence, environment: str) -> dict[str, list[Sequence[Epo
     curves: dict[str, list[Sequence[Epoch]]] = {}
     if (steps := evidence.longest(environment)) is not None:
         for record in evidence.policies(steps, environment):
-            curves.setdefault(record.label, []).append(evidence.epochs(record))
+            curves.setdefault(record.label, []).append(evidence.runs.epochs(record))
     return curves
 
 
-def _sensorless_shapes(evidence: Evidence, label: str) -> dict[str, np.ndarray]:
+def sensorless_shapes(evidence: Evidence, label: str) -> dict[str, np.ndarray]:
+    """Learned functions of the first stored run of a label with seed 0: with one layer if there is one."""
     for profile in sensorless.PROFILES:
         for record in evidence.of_experiment("sensorless", profile):
             if (record.label, record.seed) == (label, 0):
-                return evidence.shapes(record)
+                return evidence.runs.shapes(record)
     raise Missing(
         f"no stored run of {label}: kafnets reproduce sensorless --profile quick --activations {label} "
         "--seeds 1"
