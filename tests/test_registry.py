@@ -114,3 +114,31 @@ def test_list_prints_every_name() -> None:
 def test_the_version_is_told() -> None:
     shown = CliRunner().invoke(app, ["--version"])
     assert shown.output.strip() == f"kafnets {kafnets.__version__}"
+
+
+def test_options_by_name_are_taken_everywhere() -> None:
+    name = "kaf(base=silu, tails=linear,dictionary_size=12)"
+    for kaf in (kafnets.create(name, 3), kafnets.mlp(4, (3,), 1, name, dropout=0.1)[1]):
+        assert (kaf.expansion.base.function, kaf.expansion.tails, kaf.dictionary_size) == (
+            "silu",
+            "linear",
+            12,
+        )
+    assert registry.facts_of(name) is kafnets.KAF.facts
+    assert kafnets.create("apl()", 3).segments == kafnets.create("apl", 3).segments
+    assert kafnets.mlp(4, (3,), 1, "maxout(pieces=5)")[0].pieces == 5
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("kaf(bas=silu)", r"'kaf\(bas=silu\)' has no option 'bas': it takes dictionary_size, boundary"),
+    ("kaff(base=silu)", "no activation is called 'kaff': did you mean kaf"),
+    ("kaf(base=silu", "must end with a parenthesis, such as kaf"),
+    ("kaf(base)", "must give each option once, as a number or a word, .*: got 'base'"),
+    ("kaf(base=silu,base=elu)", "must give each option once"),
+    ("kaf(base=../x)", "must give each option once, as a number or a word"),
+    ("kaf(base=sillu)", "base 'sillu' is not known, did you mean 'silu'"),
+    ("relu(slope=1)", "has no option 'slope': it takes no options"),
+])  # fmt: skip
+def test_options_by_name_that_are_refused(name: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        kafnets.mlp(4, (3,), 1, name)

@@ -1,10 +1,12 @@
 """The one registry of activations: every name stands for a class, and the class tells its facts."""
 
+import ast
 import difflib
 import functools
 import importlib
 import importlib.metadata
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -130,15 +132,42 @@ def own_names() -> list[str]:
 
 
 def find(name: str) -> Factory:
-    """What a name stands for."""
+    """What a name stands for, or a name with options: ``kaf(base=silu,tails=linear)``."""
     _load_own()
-    if name not in _registered:
-        near = difflib.get_close_matches(name, _registered, n=3)
+    called, parenthesis, rest = name.partition("(")
+    if called not in _registered:
+        near = difflib.get_close_matches(called, _registered, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise ValueError(
-            f"no activation is called {name!r}: {hint}kafnets.names(), or `kafnets list`, gives all names"
+            f"no activation is called {called!r}: {hint}kafnets.names(), or `kafnets list`, gives all names"
         )
-    return _registered[name]
+    if not parenthesis:
+        return _registered[called]
+    return functools.partial(_registered[called], **_options_in(rest, name, options_of(called)))
+
+
+def _options_in(rest: str, name: str, known: dict[str, Any]) -> dict[str, Any]:
+    """What is between the parentheses of a name, which :func:`find` hands over without the first one."""
+    example = "such as kaf(base=silu,tails=linear)"
+    if not rest.endswith(")"):
+        raise ValueError(f"activation {name!r} must end with a parenthesis, {example}")
+    found: dict[str, Any] = {}
+    for each in filter(None, map(str.strip, rest[:-1].split(","))):
+        option, _, value = map(str.strip, each.partition("="))
+        if not re.fullmatch(r"[\w.+-]+", value) or option in found:
+            raise ValueError(
+                f"activation {name!r} must give each option once, as a number or a word, {example}: "
+                f"got {each!r}"
+            )
+        if option not in known:
+            raise ValueError(
+                f"activation {name!r} has no option {option!r}: it takes {', '.join(known) or 'no options'}"
+            )
+        try:
+            found[option] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[option] = value
+    return found
 
 
 def facts_of(name: str) -> Facts:

@@ -46,6 +46,11 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
         weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
         dropout: float = DROPOUT,
+        activation_lr: float = RECIPE.activation_lr,
+        initialize_biases: bool = RECIPE.initialize_biases,
+        calibrate_after: int | None = RECIPE.calibrate_after,
+        refine: Mapping[int, int] | None = RECIPE.refine,
+        monitor: bool = False,
         early_stopping: bool = False,
         validation_fraction: float | None = 0.15,
         refit: bool = True,
@@ -63,6 +68,11 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.dropout = dropout
+        self.activation_lr = activation_lr
+        self.initialize_biases = initialize_biases
+        self.calibrate_after = calibrate_after
+        self.refine = refine
+        self.monitor = monitor
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.refit = refit
@@ -96,6 +106,11 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
                 "learning_rate": self.learning_rate,
                 "weight_decay": self.weight_decay,
                 "optimizer": RECIPE.optimizer,
+                "activation_lr": self.activation_lr,
+                "initialize_biases": self.initialize_biases,
+                "calibrate_after": self.calibrate_after,
+                "refine": self.refine,
+                "monitor": self.monitor,
                 "device": self.device,
             }
             | changes
@@ -199,7 +214,8 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
 
     def _say(self, row: dict[str, Any]) -> None:
         if self.verbose:
-            print(", ".join(f"{name} {value:.5g}" for name, value in self._shown(row).items()))
+            shown = {name: value for name, value in self._shown(row).items() if "/" not in name}
+            print(", ".join(f"{name} {value:.5g}" for name, value in shown.items()))
 
     def _outputs(self, X: Any) -> torch.Tensor:
         """In float64, so that a row's answer does not depend on which others come with it."""
@@ -223,8 +239,9 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
 
     Args:
         hidden: widths of the hidden layers.
-        activation: a registered name (see ``kafnets.names()``), or a function that makes a module from the
-            number of features.
+        activation: a registered name (see ``kafnets.names()``), with options in parentheses if you like, such
+            as ``"kaf(base=silu,tails=linear)"``, or a function that makes a module from the number of
+            features.
         activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs start as
             ELU and others take their defaults.
         epochs: the most there may be.
@@ -233,6 +250,14 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
         weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
             gradient holds shrinks to 1/e over all epochs, but by no more than 1; 0.01 in ``partial_fit``.
         dropout: behind the hidden layers, in the first epoch.
+        activation_lr: factor on the learning rate for the parameters of activations.
+        initialize_biases: draw the first biases from training rows, so that inputs meet dictionaries.
+        calibrate_after: epochs after which the dictionaries of KAFs move to where their inputs are. None:
+            they stay.
+        refine: longer dictionaries in the course of training, such as ``{20: 40}`` for 40 elements after 20
+            epochs. None: they stay.
+        monitor: watch KAFs while they learn: ``history_`` then has each layer's share of inputs outside its
+            dictionary and the like, and a warning names layers that are in trouble.
         early_stopping: stop when held-out rows are not predicted better any more. If False, all epochs are
             tried.
         validation_fraction: the share of rows that is held out to find the best epoch by. None, or if that

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import kafnets
 from kafnets import KAF, KAF2D, Base, EdgewiseKAF, Gaussian, Normal, Polynomial
-from tests.nn.test_calibrate import assert_same, mlp, normal, seeded, state
+from tests.nn.moving import assert_same, mlp, normal, seeded, state
 
 LAYERS: list[Any] = [
     (lambda: seeded(KAF, 6, init="tanh"), 40),

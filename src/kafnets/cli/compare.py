@@ -9,7 +9,14 @@ import typer
 
 from kafnets.cli.listing import ranked_table, verdict
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
+from kafnets.cli.sweeping import (
+    EngineName,
+    console_of_this_process,
+    run_all,
+    sizes_by_epoch,
+    whole_numbers,
+    words,
+)
 
 
 def compare(
@@ -39,6 +46,19 @@ def compare(
         float | None,
         typer.Option(min=0, help="At the start; it falls to 0. By default 3e-3 or more, by the rows a step."),
     ] = None,
+    activation_lr: Annotated[
+        float, typer.Option(help="Factor on the learning rate for the parameters of activations.")
+    ] = 1.0,
+    initialize_biases: Annotated[
+        bool, typer.Option("--initialize-biases", help="Draw first biases from training rows.")
+    ] = False,
+    calibrate_after: Annotated[
+        int | None, typer.Option(min=1, help="Epochs after which dictionaries move to where inputs are.")
+    ] = None,
+    refine: Annotated[
+        str, typer.Option(help="Dictionary sizes by epochs, such as 10:20,30:40: coarse to fine.")
+    ] = "",
+    monitor: Annotated[bool, typer.Option("--monitor", help="Log what KAFs' inputs look like.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
     output: Annotated[Path, typer.Option(help="Folder for the run folders.")] = Path("kafnets-runs"),
@@ -51,7 +71,7 @@ def compare(
 
     Example: kafnets compare patients.csv --target outcome --jobs 2
 
-    Example: kafnets compare --data digits --activations relu,swish,kaf
+    Example: kafnets compare --data digits --activations "relu,kaf,kaf(base=silu,tails=linear)"
 
     Trains the same network with each activation, several times. Rows are divided 70/15/15 into a training,
     a validation and a test part; gaps and text columns are taken care of. Interrupt it whenever you like: the
@@ -90,6 +110,11 @@ def compare(
                 epochs=epochs,
                 patience=patience,
                 learning_rate=RECIPE.learning_rate if learning_rate is None else learning_rate,
+                activation_lr=activation_lr,
+                initialize_biases=initialize_biases,
+                calibrate_after=calibrate_after,
+                refine=sizes_by_epoch(refine),
+                monitor=monitor,
                 precision=precision,
                 compile=compile,
             ),

@@ -1,5 +1,6 @@
 """What commands that run sweeps have in common."""
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -66,8 +67,8 @@ def console_of_this_process() -> Console:
 
 
 def words(given: str) -> list[str]:
-    """Of a list with commas."""
-    return [word.strip() for word in given.split(",") if word.strip()]
+    """Of a list with commas. Those in parentheses are part of a word: ``relu,kaf(base=silu,init=elu)``."""
+    return [word.strip() for word in re.split(r",(?![^(]*\))", given) if word.strip()]
 
 
 def whole_numbers(option: str, given: str) -> list[int]:
@@ -79,3 +80,13 @@ def whole_numbers(option: str, given: str) -> list[int]:
     if min(found) < 1:
         refuse(f"{option} must be numbers from 1, got {given!r}")
     return found
+
+
+def sizes_by_epoch(given: str) -> dict[int, int] | None:
+    """Of ``10:20,30:40``; None if nothing is given."""
+    try:
+        return {
+            int(epoch): int(size) for epoch, _, size in (each.partition(":") for each in words(given))
+        } or None
+    except ValueError:
+        refuse(f"--refine must be dictionary sizes by epochs, such as 10:20,30:40, got {given!r}")

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from kafnets.checks import check_integer
-from kafnets.nn.activation import Activation
+from kafnets.registry import Facts
 
 LINEAR = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
@@ -99,7 +99,7 @@ def _followed_by_activations(model: nn.Module, inputs: Tensor) -> set[nn.Module]
         for module in model.modules():
             if _has_bias(module):
                 handles.append(module.register_forward_hook(note))
-            elif isinstance(module, Activation):
+            elif isinstance(getattr(module, "facts", None), Facts):
                 handles.append(module.register_forward_pre_hook(match))
         model(inputs)
     return found

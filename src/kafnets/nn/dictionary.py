@@ -1,19 +1,24 @@
 """Modules that stand on a dictionary: they store it, and refuse coefficients that were learned on another."""
 
+import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kafnets.expansion import Expansion
-from kafnets.kernels import Kernel
+from kafnets.expansion import Dictionary, Expansion
+from kafnets.kernels import Gaussian, Kernel
 
 
 class DictionaryModule(nn.Module):
     """A module with an expansion, whose dictionary is a buffer.
+
+    A module that has moved to another dictionary since it was built tells so in a buffer "moved"; one that
+    loads such a state moves there first.
 
     Attributes:
         expansion: kernel and dictionary: the one description of what its functions are.
@@ -27,11 +32,10 @@ class DictionaryModule(nn.Module):
     """Parameters that stay in float32 when the module is converted to half precision."""
 
     def _stand_on(self, expansion: Expansion, device: Any) -> None:
-        self.expansion = expansion
+        self.expansion = self._built = expansion
         self.register_buffer("dictionary", torch.empty(expansion.dictionary.size, device=device))
         if (outside := _outside(expansion)) != _outside(Expansion.of()):
-            # Text, so that files of tensors alone can hold it.
-            self.register_buffer("outside", torch.tensor(list(outside.encode()), dtype=torch.uint8))
+            self.register_buffer("outside", _as_tensor(outside))
 
     def stand_on(self, expansion: Expansion, alpha: Tensor | None = None) -> None:
         """Move to another dictionary or bandwidth.
@@ -95,6 +99,23 @@ class DictionaryModule(nn.Module):
             self.dictionary = self.dictionary.to(dtype)
         with torch.no_grad():
             self.dictionary.copy_(torch.tensor(self.expansion.dictionary.values, dtype=torch.float64))
+        self._buffers.pop("moved", None)
+        if self.expansion != self._built:
+            place = [self.expansion.gamma, *self.expansion.dictionary.values]
+            self.register_buffer("moved", _as_tensor(json.dumps(place)).to(self.dictionary.device))
+
+    def _follow(self, moved: Tensor | None) -> None:
+        """Move to where a stored module stood, such that its coefficients fit in."""
+        expansion = self._built
+        if moved is not None:
+            gamma, *values = json.loads(_as_text(moved))
+            kernel = expansion.kernel
+            if isinstance(kernel, Gaussian):
+                kernel = replace(kernel, gamma=gamma)
+            expansion = replace(expansion, kernel=kernel, dictionary=Dictionary.of(values))
+        if expansion != self.expansion:
+            shape = (*self.alpha.shape[: -expansion.dimensions], *expansion.shape)
+            self.stand_on(expansion, None if self.alpha.shape == shape else self.alpha.new_zeros(shape))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         kept = {id(self._parameters[name]) for name in self.keeps_float32 if name in self._parameters}
@@ -112,10 +133,15 @@ class DictionaryModule(nn.Module):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         errors: list[str] = args[-1]
+        if prefix + "alpha" in state_dict:
+            try:
+                self._follow(state_dict.get(prefix + "moved"))
+            except (ValueError, TypeError) as error:
+                errors.append(f"{prefix}moved does not tell a dictionary: {error}")
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         text = state_dict.get(prefix + "outside")
-        before = _outside(Expansion.of()) if text is None else bytes(text.tolist()).decode()
+        before = _outside(Expansion.of()) if text is None else _as_text(text)
         if (now := _outside(self.expansion)) != before and prefix + "alpha" in state_dict:
             errors.append(f"{prefix}alpha was stored with {before}, but this module was built with {now}")
         stored = state_dict.get(prefix + "dictionary")
@@ -128,6 +154,15 @@ class DictionaryModule(nn.Module):
                     "the same boundary or dictionary"
                 )
         self._restore_dictionary()
+
+
+def _as_tensor(text: str) -> Tensor:
+    """So that files of tensors alone can hold it, and no change of precision touches it."""
+    return torch.tensor(list(text.encode()), dtype=torch.uint8)
+
+
+def _as_text(tensor: Tensor) -> str:
+    return bytes(tensor.tolist()).decode()
 
 
 def _outside(expansion: Expansion) -> str:

@@ -26,6 +26,8 @@ DEAD = 0.02
 OUTSIDE_LIMIT, DEAD_LIMIT = 0.2, 0.5
 """Shares from which on a layer gets a warning."""
 
+MEASURES = ("outside", "dead", "coefficients", "gradients")
+
 Log = Callable[[str, float, int], Any]
 """Takes a name, a value and a step."""
 
@@ -71,6 +73,23 @@ class Monitor:
             handle.remove()
         self._handles, self._waiting = [], []
 
+    def summary(self) -> dict[str, float]:
+        """What was seen since the last call, a number per layer and measure, such as "1/outside".
+
+        Shares and norms of gradients are means, norms of coefficients the last ones. Afterwards ``rows`` are
+        empty and steps are counted from 1 again, so that the next summary does not depend on this one.
+        """
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            for name in MEASURES:
+                if row[name] is not None:
+                    found.setdefault(f"{row['layer']}/{name}", []).append(row[name])
+        self.rows, self._step = [], 0
+        return {
+            name: values[-1] if name.endswith("/coefficients") else math.fsum(values) / len(values)
+            for name, values in found.items()
+        }
+
     def to_frame(self) -> Any:
         """``rows`` as a pandas data frame."""
         try:
@@ -79,8 +98,7 @@ class Monitor:
             raise ImportError(
                 "to_frame needs pandas: install it with pip install pandas, or use the dicts in rows"
             ) from error
-        columns = ["step", "layer", "outside", "dead", "coefficients", "gradients"]
-        return pd.DataFrame(self.rows, columns=columns)
+        return pd.DataFrame(self.rows, columns=["step", "layer", *MEASURES])
 
     def __enter__(self) -> Self:
         return self

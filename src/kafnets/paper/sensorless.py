@@ -1,7 +1,8 @@
 """Sensorless: 100 neurons a layer, one to three layers, l2 1e-4; and KAFs with other settings."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from kafnets.comparison.description import Description, chosen, with_seeds
 from kafnets.kernels import Gaussian
@@ -12,13 +13,28 @@ ACTIVATIONS = ("tanh", "prelu", "kaf", "kaf2d")
 LAYERS = (1, 2)
 WIDTH = 100
 
-CONTROLS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "kaf from tanh": ("kaf", {"init": "tanh"}, False),
-    "kaf frozen": ("kaf", {}, True),
-    "kaf learned gamma": ("kaf", {"kernel": Gaussian(learn_gamma="neuron")}, False),
-    **{f"kaf D={size}": ("kaf", {"dictionary_size": size}, False) for size in (5, 10, 40, 80)},
+
+class Control(NamedTuple):
+    """An activation with other options, or trained in another way."""
+
+    activation: str
+    options: Mapping[str, Any] = {}
+    frozen: bool = False
+    training: Mapping[str, Any] = {}
+    """Changes of the settings."""
+
+
+CONTROLS = {
+    "kaf from tanh": Control("kaf", {"init": "tanh"}),
+    "kaf frozen": Control("kaf", frozen=True),
+    "kaf learned gamma": Control("kaf", {"kernel": Gaussian(learn_gamma="neuron")}),
+    **{f"kaf D={size}": Control("kaf", {"dictionary_size": size}) for size in (5, 10, 40, 80)},
+    "kaf on mish": Control("kaf", {"base": "mish"}),
+    "kaf linear tails": Control("kaf", {"tails": "linear"}),
+    "kaf calibrated": Control("kaf", training={"calibrate_after": 3}),
+    "kaf refined": Control("kaf", {"dictionary_size": 10}, training={"refine": {20: 20}}),
 }
-"""By label: the activation, its options, and whether it is frozen."""
+"""By label."""
 
 PROFILES = {
     "paper": ("sensorless", Settings()),
@@ -37,20 +53,20 @@ def descriptions(
     data, settings = chosen(PROFILES, profile)
     found = []
     for label in dict.fromkeys(activations):
-        activation, options, frozen = CONTROLS.get(label, (label, {}, False))
-        find(activation)
+        control = CONTROLS.get(label, Control(label))
+        find(control.activation)
         for depth in dict.fromkeys(layers) or LAYERS:
             one = Description(
                 "sensorless",
                 profile,
                 label,
                 data,
-                activation,
+                control.activation,
                 (WIDTH,) * depth,
                 seed=0,
-                options=options,
-                frozen=frozen,
-                settings=settings,
+                options=dict(control.options),
+                frozen=control.frozen,
+                settings=replace(settings, **control.training),
             )
             found += with_seeds(one, seeds)
     return found

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from kafnets.data.splits import Part, Splits, Task
 from kafnets.nn.regularization import param_groups
-from kafnets.train import metrics
+from kafnets.train import adaptation, metrics
 from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
-from kafnets.train.schedules import Regularization, learning_rates
+from kafnets.train.schedules import LearningRates, Regularization
 from kafnets.train.selection import Selection, copy_of
 from kafnets.train.settings import OPTIMIZERS, Settings
 
@@ -74,6 +74,10 @@ def fit(
     fabric = fabric or processes_for(settings)
     first = fabric.global_rank == 0
     with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
+        if resume is None:
+            adaptation.check(model, settings, fabric.world_size)
+        else:
+            model.load_state_dict(resume["model"])  # which may bring other parameters for the optimizer
         run = _Run(model, splits, settings, seed, fabric)
         if resume is not None:
             run.restore(resume)
@@ -86,7 +90,7 @@ def fit(
                 if progress is not None and first:
                     progress(row)
         finally:
-            run.regularization.end()
+            run.end()
         return run.result()
 
 
@@ -119,18 +123,26 @@ class _Run:
         self, model: nn.Module, splits: Splits, settings: Settings, seed: int, fabric: Processes
     ) -> None:
         self.model = model.to(fabric.device)
-        self.splits, self.settings, self.fabric = splits, settings, fabric
+        self.splits, self.settings, self.fabric, self.seed = splits, settings, fabric, seed
         self.train, self.validation, self.test = (
             _tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
         )
-        groups = param_groups(model, weight_decay=settings.decay(len(splits.train)))
+        rows = len(splits.train)
+        named = isinstance(settings.optimizer, str)
+        groups = param_groups(
+            model,
+            weight_decay=settings.decay(rows),
+            lr=(settings.rate(rows) or None) if named else None,
+            activation_lr=settings.activation_lr,
+        )
         if isinstance(settings.optimizer, str):
+            betas = {} if settings.betas is None else {"betas": settings.betas}
             self.optimizer: torch.optim.Optimizer = OPTIMIZERS[settings.optimizer](
-                _merged(groups), lr=settings.rate(len(splits.train)), fused=_can_be_fused(model)
+                _merged(groups), lr=settings.rate(rows), fused=_can_be_fused(model), **betas
             )
         else:
             self.optimizer = settings.optimizer(groups)
-        self.schedule = learning_rates(settings, self.optimizer)
+        self.schedule = LearningRates(settings, self.optimizer, -(-rows // settings.rows_a_step(rows)))
         self.regularization = Regularization(settings, model, self.optimizer)
         # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
         compiled: Any = torch.compile(model) if settings.compile else model
@@ -140,6 +152,7 @@ class _Run:
         self.log: list[dict[str, Any]] = []
         self.kept = Selection(settings.kept, model)
         self.seconds = 0.0
+        self.watch = adaptation.watch(model, settings)
 
     @property
     def finished(self) -> bool:
@@ -149,6 +162,9 @@ class _Run:
     def epoch(self) -> dict[str, Any]:
         self.regularization.begin(len(self.log))
         began = time.perf_counter()
+        adaptation.before_epoch(
+            self.model, self.settings, len(self.log), self.train[0], self.optimizer, self.seed
+        )
         mean_loss = self.pass_through_the_data()
         self.seconds += time.perf_counter() - began
         if not math.isfinite(mean_loss):
@@ -156,17 +172,16 @@ class _Run:
                 f"the loss became {mean_loss} in epoch {len(self.log) + 1}: try a smaller learning_rate, or "
                 "another activation"
             )
-        if self.schedule is not None:
-            self.schedule.step()
-        task = self.splits.task
-        found = metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric))
-        score = found[metrics.MAIN[task]]
+        self.schedule.after_epoch()
+        found = self._scores(self.validation)
+        score = found[metrics.MAIN[self.splits.task]]
         if math.isnan(score):  # one class only in this part: the same in all epochs
             score = -found["loss"]
         number = len(self.log) + 1
         self.kept.consider(number, score, found["loss"], self.model)
         row = {"epoch": number, "train_loss": mean_loss}
         row |= {f"validation_{name}": value for name, value in found.items()}
+        row |= {} if self.watch is None else self.watch.summary()
         self.log.append(row)
         return row
 
@@ -175,6 +190,7 @@ class _Run:
         features, target = self.train
         order = torch.randperm(len(target), generator=self.order).to(target.device)
         size, task = self.settings.rows_a_step(len(target)), self.splits.task
+        smoothing = self.settings.smoothing(task)
         losses: list[Tensor] = []
         rows: list[int] = []
         for x, y in zip(features[order].split(size), target[order].split(size), strict=True):
@@ -186,9 +202,10 @@ class _Run:
                     f"model must give the shape (rows, {self.splits.outputs}) for this {task} task, got "
                     f"{tuple(outputs.shape)} for {len(y)} rows"
                 )
-            loss = metrics.loss(task, outputs, y)
+            loss = metrics.loss(task, outputs, y, smoothing)
             self.fabric.backward(loss if weight == 1 else loss * weight)
             self.stepper.step()
+            self.schedule.after_step()
             losses.append(loss.detach())
             rows.append(len(y) if weight else 0)
         total = torch.stack(losses).double() @ torch.tensor(rows, dtype=torch.float64, device=target.device)
@@ -215,7 +232,7 @@ class _Run:
         return {
             "model": copy_of(self.model),
             "optimizer": self.optimizer.state_dict(),
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "schedule": self.schedule.state(),
             "order": self.order.get_state(),
             "noise": self._noise(),
             "log": self.log,
@@ -237,7 +254,7 @@ class _Run:
         )
 
     def restore(self, state: State) -> None:
-        """Go on from a state that as many processes, on as such devices, have saved."""
+        """Go on from a state that as many processes, on as such devices, have saved; the model has it."""
         state = copy.deepcopy(state)
         noise, rank = state["noise"], self.fabric.global_rank
         if len(noise["cpu"]) != self.fabric.world_size or ("cuda" in noise) != (
@@ -247,11 +264,9 @@ class _Run:
                 f"the run was begun by {len(noise['cpu'])} processes on "
                 f"{'GPUs' if 'cuda' in noise else 'CPUs'}: go on with as many there, or begin anew"
             )
-        self.model.load_state_dict(state["model"])
         self.kept.restore(state)
         self.optimizer.load_state_dict(state["optimizer"])
-        if self.schedule is not None:
-            self.schedule.load_state_dict(state["schedule"])
+        self.schedule.restore(state["schedule"])
         self.order.set_state(state["order"])
         # Cloned: torch reads a row of a table from the table's beginning.
         torch.set_rng_state(noise["cpu"][rank].clone())
@@ -263,15 +278,26 @@ class _Run:
     def result(self) -> Training:
         self.model.load_state_dict(self.kept.weights)
         self.model.eval()
-        task = self.splits.task
         return Training(
             self.model,
             self.log,
             self.kept.epoch,
             self.seconds,
-            test=metrics.scores(task, *_outputs(self.stepped, self.test, self.fabric)),
-            validation=metrics.scores(task, *_outputs(self.stepped, self.validation, self.fabric)),
+            test=self._scores(self.test),
+            validation=self._scores(self.validation),
         )
+
+    def end(self) -> None:
+        """Leave the model without schedules and hooks."""
+        self.regularization.end()
+        if self.watch is not None:
+            self.watch.remove()
+
+    def _scores(self, data: tuple[Tensor, Tensor]) -> dict[str, float]:
+        outputs, target = _outputs(self.stepped, data, self.fabric)
+        if self.settings.clamp_outputs and self.splits.task == "regression":
+            outputs = outputs.clamp(self.train[1].min(), self.train[1].max())
+        return metrics.scores(self.splits.task, outputs, target)
 
 
 def _tensors(part: Part, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -293,10 +319,10 @@ def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -
 
 
 def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Groups that decay alike made one: an optimizer takes its time for each."""
-    merged: dict[float, dict[str, Any]] = {}
+    """Groups that decay and learn alike made one: an optimizer takes its time for each."""
+    merged: dict[tuple[Any, Any], dict[str, Any]] = {}
     for group in groups:
-        same = merged.setdefault(group["weight_decay"], group | {"params": []})
+        same = merged.setdefault((group["weight_decay"], group.get("lr")), group | {"params": []})
         same["params"] += group["params"]
     return list(merged.values())
 

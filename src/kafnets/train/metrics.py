@@ -10,12 +10,22 @@ MAIN = {"binary": "auc", "multiclass": "accuracy", "regression": "r2", "control"
 """What decides when to stop and which activation is best; larger is better for all of them."""
 
 
-def loss(task: Task, outputs: Tensor, target: Tensor) -> Tensor:
-    """Cross-entropy, or the squared error."""
+def loss(task: Task, outputs: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy, or the squared error.
+
+    Args:
+        task: what it is.
+        outputs: of a network.
+        target: classes by number, or numbers.
+        smoothing: the share of each label that is spread evenly over all classes.
+    """
     if task == "multiclass":
-        return functional.cross_entropy(outputs, target)
+        return functional.cross_entropy(outputs, target, label_smoothing=smoothing)
     if task == "binary":
-        return functional.binary_cross_entropy_with_logits(outputs[:, 0], target.to(outputs.dtype))
+        wanted = target.to(outputs.dtype)
+        if smoothing:
+            wanted = wanted * (1 - smoothing) + smoothing / 2
+        return functional.binary_cross_entropy_with_logits(outputs[:, 0], wanted)
     return functional.mse_loss(outputs[:, 0], target)
 
 

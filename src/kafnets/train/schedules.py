@@ -1,21 +1,59 @@
 """How the learning rate, weight decay and dropout change from epoch to epoch."""
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from kafnets.train.settings import Settings
+if TYPE_CHECKING:
+    from kafnets.train.settings import Settings
 
 
-def learning_rates(
-    settings: Settings, optimizer: torch.optim.Optimizer
-) -> torch.optim.lr_scheduler.LRScheduler | None:
-    """To be stepped after each epoch; None where the rate stays."""
-    if settings.schedule is None or callable(settings.schedule):
-        return None if settings.schedule is None else settings.schedule(optimizer)
-    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=settings.epochs)
+class LearningRates:
+    """The learning rate of each step.
+
+    Args:
+        settings: with the schedule.
+        optimizer: whose learning rates it sets.
+        steps: of an epoch.
+    """
+
+    def __init__(self, settings: "Settings", optimizer: torch.optim.Optimizer, steps: int) -> None:
+        schedules, self._by_step = torch.optim.lr_scheduler, settings.schedule == "coslog4"
+        self._schedule: torch.optim.lr_scheduler.LRScheduler | None = None
+        total = settings.epochs * steps
+        if self._by_step:
+            self._schedule = schedules.LambdaLR(optimizer, lambda step: coslog4((step + 0.5) / total))
+        elif callable(settings.schedule):
+            self._schedule = settings.schedule(optimizer)
+        elif settings.schedule is not None:
+            self._schedule = schedules.CosineAnnealingLR(optimizer, T_max=settings.epochs)
+
+    def after_step(self) -> None:
+        """To be called after each step."""
+        if self._by_step and self._schedule is not None:
+            self._schedule.step()
+
+    def after_epoch(self) -> None:
+        """To be called after each epoch."""
+        if not self._by_step and self._schedule is not None:
+            self._schedule.step()
+
+    def state(self) -> dict[str, Any] | None:
+        """For a checkpoint."""
+        return None if self._schedule is None else self._schedule.state_dict()
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """From a checkpoint."""
+        if self._schedule is not None and state is not None:
+            self._schedule.load_state_dict(state)
+
+
+def coslog4(t: float) -> float:
+    """Four cosines in log time: the share of the learning rate when the share t of all steps is done."""
+    return (1 - math.cos(2 * math.pi * math.log2(1 + 15 * min(t, 1.0)))) / 2
 
 
 def share_left(schedule: str | None, epoch: int, epochs: int) -> float:
@@ -42,7 +80,7 @@ class Regularization:
     What it sets follows from the epoch's number alone, so that a run that is resumed needs nothing else.
     """
 
-    def __init__(self, settings: Settings, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def __init__(self, settings: "Settings", model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         self._schedule, self._epochs, self._optimizer = (
             settings.regularization_schedule,
             settings.epochs,

@@ -1,17 +1,34 @@
 """How a network is trained. The defaults are the paper's."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import torch
 
+from kafnets.train.schedules import coslog4, share_left
+
 FULL_PRECISION = "32-true"
 OPTIMIZERS = {"Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW}
-SCHEDULES = ("cosine",)
+SCHEDULES = ("cosine", "coslog4")
 REGULARIZATION_SCHEDULES = ("cosine", "flat_cosine")
 KEEP = ("best", "last", "first")
+FIRST = (
+    "batch_size",
+    "epochs",
+    "patience",
+    "learning_rate",
+    "weight_decay",
+    "optimizer",
+    "schedule",
+    "device",
+    "precision",
+    "compile",
+)
+"""Settings that every stored config tells."""
+SMOOTHING = 0.1
+"""Of labels, where that is "auto" and the accuracy decides."""
 PRECISIONS = (FULL_PRECISION, "bf16-mixed", "16-mixed")
 
 
@@ -36,11 +53,29 @@ class Settings:
             1/e in all epochs together, however many steps those are, but by no more than 1.
         optimizer: "Adam", where decay is an l2 term of the loss, as in the paper, and goes through Adam's
             scaling; "AdamW", where it does not; or what makes an optimizer from parameter groups.
-        schedule: of the learning rate: None, "cosine" to let it fall to 0 along a cosine until the last epoch
-            that there may be, or what makes a schedule from the optimizer. Stepped once an epoch.
+        schedule: of the learning rate: None, if it stays; "cosine" to let it fall to 0 along a cosine until
+            the last of the epochs; "coslog4" for four cosines, each twice as long as the one before, which go
+            from 0 to the whole and back; or a function that makes a schedule from the optimizer, to be
+            stepped once per epoch.
         regularization_schedule: of weight decay and of dropout, wherever a network has that: None, if they
             stay; "cosine" to let both fall along a cosine, from the whole in the first epoch to 0 in the last
             that there may be; "flat_cosine" to let them stay for half of the epochs, and fall in the others.
+        betas: decay rates of Adam's moments. None: torch's, 0.9 and 0.999.
+        activation_lr: factor on the learning rate for the parameters of activations, see
+            ``kafnets.param_groups``.
+        label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 where the
+            accuracy decides, which is with three classes or more, and 0 where the AUC does.
+        clamp_outputs: for regression: predictions stay within the range of the targets of training.
+        initialize_biases: draw biases from training rows before the first epoch, by
+            ``kafnets.initialize_biases``.
+        calibrate_after: after so many epochs, move the dictionaries of KAFs to where their inputs lie, by
+            ``kafnets.calibrate`` on up to 4096 training rows. Adam's moments of the coefficients that changed
+            begin anew.
+        refine: longer dictionaries in the course of training, by ``kafnets.refine``: ``{20: 40}`` raises the
+            number of elements to 40 after 20 epochs. Moments of coefficients begin anew.
+        monitor: watch KAFs by ``kafnets.monitor``: rows of the log then have each layer's share of inputs
+            outside its dictionary and the like, and a warning names layers that are in trouble. Models
+            without KAFs are trained as without these three.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
         precision: "32-true", or automatic mixed precision: "bf16-mixed", and "16-mixed" on GPUs.
         compile: run the network through ``torch.compile``: slower to begin with, faster if trained for long.
@@ -55,12 +90,26 @@ class Settings:
     schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | str | None = None
     keep: str | None = None
     regularization_schedule: str | None = None
+    betas: tuple[float, float] | None = None
+    activation_lr: float = 1.0
+    label_smoothing: float | Literal["auto"] = 0.0
+    clamp_outputs: bool = False
+    initialize_biases: bool = False
+    calibrate_after: int | None = None
+    refine: Mapping[int, int] | None = None
+    monitor: bool = False
     device: str = "auto"
     precision: str = FULL_PRECISION
     compile: bool = False
 
     def __post_init__(self) -> None:
-        for name, other in (("batch_size", "auto"), ("epochs", None), ("patience", None)):
+        self._check_adaptations()
+        for name, other in (
+            ("batch_size", "auto"),
+            ("epochs", None),
+            ("patience", None),
+            ("calibrate_after", None),
+        ):
             value = getattr(self, name)
             if value == other and name != "epochs":
                 continue
@@ -90,6 +139,33 @@ class Settings:
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
 
+    def _check_adaptations(self) -> None:
+        if not (math.isfinite(self.activation_lr) and self.activation_lr > 0):
+            raise ValueError(f"activation_lr must be a positive finite number, got {self.activation_lr!r}")
+        for name in ("activation_lr", "betas"):
+            if callable(self.optimizer) and getattr(self, name) != _DEFAULTS[name]:
+                raise ValueError(f"{name} needs an optimizer by name, 'Adam' or 'AdamW', got a function")
+        if self.betas is not None and not (
+            len(self.betas) == 2 and all(0 <= each < 1 for each in self.betas)
+        ):
+            raise ValueError(f"betas must be two numbers from 0 to below 1, or None, got {self.betas!r}")
+        if self.label_smoothing != "auto" and (
+            isinstance(self.label_smoothing, str) or not 0 <= self.label_smoothing < 1
+        ):
+            raise ValueError(
+                f"label_smoothing must be from 0 to below 1, or 'auto', got {self.label_smoothing!r}"
+            )
+        if self.refine is None:
+            return
+        steps = sorted(self.refine.items()) if isinstance(self.refine, Mapping) else []
+        sizes = [size for _, size in steps]
+        whole = all(isinstance(each, int) and each >= 1 for step in steps for each in step)
+        if not (steps and whole and sizes == sorted(set(sizes)) and sizes[0] >= 2):
+            raise ValueError(
+                "refine must give growing numbers of elements by epochs, such as {10: 20, 30: 40}, "
+                f"got {self.refine!r}"
+            )
+
     def rows_a_step(self, rows: int) -> int:
         """The batch size for so many rows of training."""
         if self.batch_size == "auto":
@@ -112,6 +188,10 @@ class Settings:
 
     def _mean_share(self) -> float:
         """Of the first learning rate times the first weight decay, over all epochs."""
+        if self.schedule == "coslog4":
+            places = [(number + 0.5) / 1000 for number in range(1000)]
+            shares = (share_left(self.regularization_schedule, number, 1000) for number in range(1000))
+            return math.fsum(coslog4(t) * share for t, share in zip(places, shares, strict=True)) / 1000
         if self.schedule == "cosine":
             return {None: 1 / 2, "cosine": 3 / 8, "flat_cosine": 3 / 8 + 1 / (3 * math.pi)}[
                 self.regularization_schedule
@@ -131,22 +211,30 @@ class Settings:
     def describe(self) -> dict[str, Any]:
         """For a run's config: what was asked for, by value or by name.
 
-        Settings that came later are told only if they are given: stored configs do not know of them.
+        Settings that came later are told only if they are not the default: stored configs do not know of
+        them.
         """
-        later = {"keep": self.keep, "regularization_schedule": self.regularization_schedule}
-        return {
-            "batch_size": self.batch_size,
-            "epochs": self.epochs,
-            "patience": self.patience,
-            "learning_rate": self.learning_rate,
-            "weight_decay": self.weight_decay,
-            "optimizer": _name_of(self.optimizer),
-            "schedule": None if self.schedule is None else _name_of(self.schedule),
-            "device": self.device,
-            "precision": self.precision,
-            "compile": self.compile,
-        } | {name: value for name, value in later.items() if value is not None}
+        told: dict[str, Any] = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name in FIRST or getattr(self, each.name) != each.default
+        }
+        told |= {name: _name_of(told[name]) for name in ("optimizer", "schedule")}
+        if self.betas is not None:
+            told["betas"] = list(self.betas)
+        if self.refine is not None:
+            told["refine"] = {str(epoch): size for epoch, size in sorted(self.refine.items())}
+        return told
+
+    def smoothing(self, task: str) -> float:
+        """Of labels, for a task."""
+        if self.label_smoothing == "auto":
+            return SMOOTHING if task == "multiclass" else 0.0
+        return 0.0 if task == "regression" else self.label_smoothing
 
 
-def _name_of(function: Callable[..., Any] | str) -> str:
-    return function if isinstance(function, str) else getattr(function, "__qualname__", repr(function))
+_DEFAULTS = {each.name: each.default for each in fields(Settings)}
+
+
+def _name_of(function: Callable[..., Any] | str | None) -> str | None:
+    return function if isinstance(function, str | None) else getattr(function, "__qualname__", repr(function))
