@@ -2,6 +2,7 @@
 
 import functools
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -118,7 +119,8 @@ def test_the_version_is_told() -> None:
 
 def test_options_by_name_are_taken_everywhere() -> None:
     name = "kaf(base=silu, tails=linear,dictionary_size=12)"
-    for kaf in (kafnets.create(name, 3), kafnets.mlp(4, (3,), 1, name, dropout=0.1)[1]):
+    made: list[Any] = [kafnets.create(name, 3), kafnets.mlp(4, (3,), 1, name, dropout=0.1)[1]]
+    for kaf in made:
         assert (kaf.expansion.base.function, kaf.expansion.tails, kaf.dictionary_size) == (
             "silu",
             "linear",
