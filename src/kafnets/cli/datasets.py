@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from kafnets.cli.refusals import refusing
@@ -20,10 +21,13 @@ def list_data() -> None:
     from kafnets import data
 
     folder = data.data_folder()
-    table = Table("name", "what", "here", title=f"Data sets; folder: {folder}")
-    for name, what in data.DESCRIPTIONS.items():
-        here = name in data.SHIPPED or (folder / f"{name}.npz").exists()
-        table.add_row(name, what, "yes" if here else "no")
+    table = Table(
+        "name", "rows", "what", "comes with", "here", title=f"Data sets; folder: {escape(str(folder))}"
+    )
+    for each in data.SETS.values():
+        table.add_row(
+            each.name, f"{each.rows:,}", each.description, each.package, "yes" if each.here else "no"
+        )
     Console().print(table)
 
 
@@ -36,7 +40,12 @@ def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafn
     from kafnets import data
 
     with refusing():
-        splits = data.load(name)
+        found, splits = data.find(name), data.load(name)
     rows = [f"{len(part):,}" for part in (splits.train, splits.validation, splits.test)]
     parts = f"{rows[0]} rows to learn from, {rows[1]} to validate, {rows[2]} to test"
-    Console().print(f"{splits.name}: {splits.task}, {splits.inputs} features, {parts}")
+    told = [f"{splits.name}: {splits.task}, {splits.inputs} features, {parts}"]
+    told += [
+        f"Source: {found.source}. License: {found.license}.",
+        *(f"note: {note}" for note in splits.notes),
+    ]
+    Console().print("\n".join(told), markup=False, highlight=False)

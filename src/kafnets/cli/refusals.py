@@ -13,8 +13,9 @@ EXTRAS = {
     "PIL": "rl",
     "plotly": "report",
     "ray": "ray",
-    "river": "sets",
-    "sklego": "sets",
+    "pydataset": "tables",
+    "river": "tables",
+    "sklego": "tables",
     "stable_baselines3": "rl",
     "tensorboard": "tensorboard",
 }
@@ -33,6 +34,8 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        if "pip install" in str(error):
+            refuse(str(error))
         extra = EXTRAS.get((error.name or "").split(".")[0], "experiments")
         refuse(f"this needs {error.name}: pip install 'kafnets[{extra}]'")
     except (ValueError, TypeError, OSError) as error:

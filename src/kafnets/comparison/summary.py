@@ -7,7 +7,7 @@ import numpy as np
 
 from kafnets.comparison.record import Record
 from kafnets.comparison.statistics import Alternative, PairedTest, equivalence_test, paired_test
-from kafnets.data import FIXED_TESTS
+from kafnets.data import has_fixed_test
 from kafnets.train.metrics import MAIN
 
 
@@ -119,7 +119,7 @@ def _cell(members: list[Record], metric: str | None, wanted: int) -> Cell:
         {each.seed: each.validation.get(metric, float("nan")) for each in members},
         wanted or len(members),
         one.trained_parameters,
-        0.0 if one.config["data"] in FIXED_TESTS else test / train,
+        0.0 if has_fixed_test(one.config["data"]) else test / train,
         {each.seed: each.best_epoch for each in members if each.best_epoch is not None},
         test,
     )

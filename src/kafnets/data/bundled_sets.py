@@ -1,9 +1,11 @@
 """The small data sets that come with scikit-learn."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from kafnets.data.dataset import DataSet
 from kafnets.data.splits import (
     Splits,
     classification_splits,
@@ -13,7 +15,6 @@ from kafnets.data.splits import (
     stratified_rows,
 )
 
-NAMES = ("digits", "wine", "breast_cancer", "iris", "diabetes")
 SHARES = (0.70, 0.15, 0.15)
 
 
@@ -39,3 +40,23 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
     classes = tuple(np.asarray(bunch.target_names).tolist())
     rows = stratified_rows(labels, SHARES, generator)
     return classification_splits(name, features, labels, rows, classes, digest=digest, scaling=scaling)
+
+
+SETS = tuple(
+    DataSet(
+        name,
+        functools.partial(load, name),
+        rows,
+        description,
+        "not stated by scikit-learn, whose code is under BSD-3-Clause",
+        source,
+        "scikit-learn",
+    )
+    for name, rows, description, source in (
+        ("digits", 1797, "handwritten digits; 64 features, 10 classes", "UCI data set 80, its test part"),
+        ("wine", 178, "wines of three growers; 13 features, 3 classes", "UCI data set 109"),
+        ("breast_cancer", 569, "tumors of the breast; 30 features, 2 classes", "UCI data set 17"),
+        ("iris", 150, "irises; 4 features, 3 classes", "UCI data set 53"),
+        ("diabetes", 442, "progression of diabetes; 10 features, regression", "Efron et al., 2004"),
+    )
+)

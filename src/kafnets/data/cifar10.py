@@ -26,7 +26,12 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
     if scaling != "range":
         raise ValueError(f"scaling must be 'range' for images, got {scaling!r}")
     arrays = load_or_make(
-        "cifar10.npz", read_original, original="cifar-10-python.tar.gz", address=ADDRESS, sha256=SHA256
+        "cifar10.npz",
+        read_original,
+        original="cifar-10-python.tar.gz",
+        address=ADDRESS,
+        sha256=SHA256,
+        names=("X_train", "y_train", "X_test", "y_test"),
     )
     images, target = arrays["X_train"], arrays["y_train"].astype(np.int64)
     train, validation, rest = stratified_rows(target, (0.9, 0.1, 0.0), np.random.default_rng(seed))

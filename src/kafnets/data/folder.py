@@ -1,8 +1,9 @@
 """Where data lie, and how they get there: checked by hash, written in one go."""
 
+import hashlib
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def load_or_make(
     original: str,
     address: str,
     sha256: str | None,
+    names: Sequence[str] = ("X", "y"),
 ) -> dict[str, NDArray[np.generic]]:
     """Arrays from ``file`` in the data folder; else from the original, which is downloaded if it must be.
 
@@ -49,34 +51,52 @@ def load_or_make(
         read: makes the arrays from the original file.
         original: its name in the data folder.
         address: where it is to be had.
-        sha256: of the original. None where its publisher gives none: what arrives is checked by ``read``.
+        sha256: of the original, also if it was put there by hand. None where its publisher gives none: what
+            arrives is checked by ``read``.
+        names: of the arrays.
     """
     compact = data_folder() / file
     if compact.exists():
-        return load_arrays(compact)
+        return load_arrays(compact, names)
     from filelock import FileLock
 
     compact.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(data_folder() / f"{original}.lock"):  # runs side by side would all fetch it
         if compact.exists():
-            return load_arrays(compact)
+            return load_arrays(compact, names)
         source = data_folder() / original
         if not source.exists():
             download(address, source, sha256)
+        elif sha256 is not None and (found := _sha256(source)) != sha256:
+            raise ValueError(
+                f"{source} is not the published file: its SHA-256 is {found}, not {sha256}. Delete it to "
+                "have it downloaded"
+            )
         arrays = read(source)
         with written_at_once(compact) as temporary, temporary.open("wb") as stream:
             np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
     return arrays
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """All arrays of an .npz, which may hold no pickled objects."""
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def load_arrays(path: Path, names: Sequence[str] = ()) -> dict[str, NDArray[np.generic]]:
+    """All arrays of an .npz, which may hold no pickled objects. Those of these names must be there."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+            arrays = {name: stored[name] for name in getattr(stored, "files", ())}
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{path} is damaged ({error}): delete it and try again") from error
     except Exception as error:  # zipfile and zlib have errors of their own
         if type(error).__module__ in ("zipfile", "zlib"):
             raise ValueError(f"{path} is damaged ({error}): delete it and try again") from error
         raise
+    if missing := [name for name in names if name not in arrays]:
+        raise ValueError(
+            f"{path} has no array {', '.join(missing)}, only {', '.join(arrays) or 'none'}: delete it and "
+            "try again"
+        )
+    return arrays

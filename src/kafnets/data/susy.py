@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.dataset import DataSet
 from kafnets.data.folder import data_folder, load_arrays, load_or_make
 from kafnets.data.splits import Splits, classification_splits, digest_of, random_rows
 
@@ -15,6 +16,9 @@ ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/00279/SUSY.
 FEATURES = 18
 HELD_OUT = 500_000
 """The last so many rows are for the test, as many before them for validation."""
+
+SAMPLE = "a34bdbd9e66f1bae1068b2fc0c1c365b95cf7c4b51c1383c792dcf605bf3d0b6"
+"""SHA-256 of features and labels of the sample that our results are from."""
 
 CHUNK = 200_000
 """Rows that are read at once."""
@@ -29,9 +33,7 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
         raise ValueError(f"susy.npz holds {count} rows, too few for the official division: delete it")
     marks = [0, count - 2 * HELD_OUT, count - HELD_OUT, count]
     rows = [np.arange(begin, end) for begin, end in itertools.pairwise(marks)]
-    return classification_splits(
-        "susy", features, target, rows, _CLASSES, digest=digest_of(features, target), scaling=scaling
-    )
+    return _splits("susy", features, target, rows, scaling, "SUSY is published without a hash")
 
 
 def load_sample(seed: int = 0, scaling: str = "range") -> Splits:
@@ -39,15 +41,33 @@ def load_sample(seed: int = 0, scaling: str = "range") -> Splits:
     path = data_folder() / "susy_sample.npz"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: the sample is not downloaded, only the whole set is")
-    arrays = load_arrays(path)
+    arrays = load_arrays(path, ("X_train", "y_train", "X_test", "y_test"))
     features = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float32)
     target = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64)
     learned = len(arrays["y_train"])
     train, validation, rest = random_rows(learned, (5 / 6, 1 / 6, 0.0), np.random.default_rng(seed))
     rows = [np.concatenate([train, rest]), validation, np.arange(learned, len(target))]
     name = f"susy sample ({learned:,} + {len(target) - learned:,} rows)"
+    why = "" if digest_of(features, target) == SAMPLE else f"{path} is not the sample of our results"
+    return _splits(name, features, target, rows, scaling, why)
+
+
+def _splits(
+    name: str,
+    features: NDArray[np.float32],
+    target: NDArray[np.int64],
+    rows: list[NDArray[np.int64]],
+    scaling: str,
+    unchecked: str,
+) -> Splits:
+    if features.ndim != 2 or features.shape != (len(target), FEATURES):
+        raise ValueError(
+            f"{name} should have {FEATURES} features in each row, got the shape {features.shape}"
+        )
+    notes = (f"{unchecked}: the number of features was checked, the rows were not",) if unchecked else ()
+    digest = digest_of(features, target)
     return classification_splits(
-        name, features, target, rows, _CLASSES, digest=digest_of(features, target), scaling=scaling
+        name, features, target, rows, _CLASSES, digest=digest, notes=notes, scaling=scaling
     )
 
 
@@ -74,3 +94,25 @@ def read_original(path: Path) -> dict[str, NDArray[np.generic]]:
     except ValueError as error:
         raise ValueError(f"{path} is not SUSY: {error}") from error
     return {"X": np.concatenate(features), "y": np.concatenate(labels)}
+
+
+SETS = (
+    DataSet(
+        "susy",
+        load,
+        5_000_000,
+        "simulated collisions, signal or background; 18 features, 2 classes",
+        "see the page of the UCI data set",
+        "Baldi, Sadowski and Whiteson, UCI data set 279",
+        fixed_test=True,
+    ),
+    DataSet(
+        "susy_sample",
+        load_sample,
+        20_982,
+        "rows of it; not downloaded, to be put into the folder",
+        "see the page of the UCI data set",
+        "Baldi, Sadowski and Whiteson, UCI data set 279",
+        fixed_test=True,
+    ),
+)

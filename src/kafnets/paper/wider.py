@@ -193,7 +193,7 @@ def descriptions(
         epochs: of each network.
     """
     for name in sets:
-        data.check_name(name)
+        data.find(name)
     for label in labels:
         if label not in (*OTHERS, UNCHANGED):
             find(label)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.comparison.statistics import paired_test
-from kafnets.data import FIXED_TESTS
+from kafnets.data import has_fixed_test
 from kafnets.report.collect import Collection, Run
 from kafnets.train.bands import band
 from kafnets.train.metrics import MAIN
@@ -154,7 +154,7 @@ def _scores(members: list[Run], metric: str) -> dict[str, Any]:
         "scores": scores,
         "mean": float(values.mean()),
         "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
-        "test_to_train": 0.0 if members[0].config["data"] in FIXED_TESTS else test / train,
+        "test_to_train": 0.0 if has_fixed_test(members[0].config["data"]) else test / train,
     }
 
 
