@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import torch
 
 from kafnets import KAF
-from kafnets.functions import FUNCTIONS
+from kafnets.arrays.library import NUMPY
+from kafnets.fixed_functions import FUNCTIONS
 
 TARGET = Path(__file__).parents[1] / "docs/images/initialization.png"
 
@@ -24,7 +25,7 @@ def main() -> None:
         kaf = KAF(1, init=name, dtype=torch.float64)
         s = torch.linspace(-5, 5, 2001, dtype=torch.float64).unsqueeze(1)
         with torch.no_grad():
-            learned, target = kaf(s), torch.from_numpy(FUNCTIONS[name](s.numpy()))
+            learned, target = kaf(s), torch.from_numpy(FUNCTIONS[name](NUMPY, s.numpy()))
             at_dictionary = kaf(kaf.dictionary.unsqueeze(1))
         upper.plot(s, target, color="0.7", linewidth=5, label=f"{name}, the target")
         upper.plot(s, learned, color="tab:green", label="KAF after the ridge start")

@@ -19,7 +19,7 @@ ROOMS = [
     "coexistence",
     "checks",
     "config",
-    "functions",
+    "fixed_functions",
     "kernels",
     "expansion",
     "arguments",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kafnets import KAF, KAF2D, Gaussian, Kernel, Normal, Periodic, Polynomial, ReLUKernel, Ridge, Softplus
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS
 
 GAINS: list[Any] = ["forward", "backward"]
 SAMPLES = 100_000

@@ -19,7 +19,7 @@ from kafnets import (
     Ridge,
     Softplus,
 )
-from kafnets.ops.functions import TORCH_FUNCTIONS
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from tests import oracle
 
 

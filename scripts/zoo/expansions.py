@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import kafnets
-from kafnets.functions import FUNCTIONS
+from kafnets.arrays.library import NUMPY
+from kafnets.fixed_functions import FUNCTIONS
 from zoo.canvas import MOVED, START, finish, heat_map, panels
 from zoo.sampling import changed, line, seeded, values
 
@@ -22,7 +23,7 @@ def draw() -> Figure:
 
     elu = kafnets.create("kaf", 1, init="elu", dtype=torch.float64)
     places = elu.get_buffer("dictionary").numpy()
-    axes[1].plot(s, FUNCTIONS["elu"](s), color="0.8", linewidth=5, label="ELU")
+    axes[1].plot(s, FUNCTIONS["elu"](NUMPY, s), color="0.8", linewidth=5, label="ELU")
     axes[1].plot(s, values(elu, s), **START, label='init="elu"')
     for element, style in ((6, MOVED[0]), (16, MOVED[1])):
         moved = kafnets.create("kaf", 1, init="elu", dtype=torch.float64)

@@ -27,7 +27,8 @@ _MODULES = (
 )
 
 _NAMES = {
-    "kafnets.expansion": ("Base", "Dictionary", "Expansion"),
+    "kafnets.expansion": ("Dictionary", "Expansion"),
+    "kafnets.fixed_functions": ("Base",),
     "kafnets.kernels": ("Gaussian", "Kernel", "Periodic", "Polynomial", "ReLUKernel", "Softplus"),
     "kafnets.starts": ("Initializer", "Normal", "Ridge"),
     "kafnets.networks": ("cnn", "edgewise_mlp", "mlp"),
@@ -95,9 +96,9 @@ if TYPE_CHECKING:
     from kafnets import starts as starts
     from kafnets import train as train
     from kafnets import zoo as zoo
-    from kafnets.expansion import Base as Base
     from kafnets.expansion import Dictionary as Dictionary
     from kafnets.expansion import Expansion as Expansion
+    from kafnets.fixed_functions import Base as Base
     from kafnets.kernels import Gaussian as Gaussian
     from kafnets.kernels import Kernel as Kernel
     from kafnets.kernels import Periodic as Periodic

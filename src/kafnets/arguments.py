@@ -16,6 +16,7 @@ def checked_call(
     expansion: Expansion | None,
     dim: int,
     gamma_shape: Sequence[Any] | None,
+    weight_shape: Sequence[Any] | None = None,
 ) -> tuple[Expansion, int]:
     """The expansion, and how many neighboring channels (pairs in two dimensions) share each function.
 
@@ -26,6 +27,7 @@ def checked_call(
         expansion: None for the paper's.
         dim: the channel axis.
         gamma_shape: of the present value of a learned bandwidth; None if none is given.
+        weight_shape: of the weights of a base; None if none are given.
     """
     if len(alpha_shape) != 1 + dimensions:
         wanted = "(N, D)" if dimensions == 1 else "(P, D, D)"
@@ -50,6 +52,11 @@ def checked_call(
             f"gamma must be one number, or one for each of the {groups} functions, got the shape "
             f"{tuple(gamma_shape)}"
         )
+    if (expansion.base is not None and expansion.base.learned) is (weight_shape is None):
+        need = "needs weight, one per function" if weight_shape is None else "has no weight: leave it out"
+        raise ValueError(f"the base {expansion.base!r} {need}")
+    if weight_shape is not None and tuple(weight_shape) != (groups,):
+        raise ValueError(f"weight must have the shape {(groups,)}, got {tuple(weight_shape)}")
     return expansion, _sharing(dimensions, x_shape, dim, groups)
 
 
@@ -68,15 +75,6 @@ def _sharing(dimensions: int, x_shape: Sequence[Any], dim: int, groups: Any) -> 
             f"channels of x along dim={dim}, or a divisor of that number, got {groups}"
         )
     return channels // (dimensions * groups)
-
-
-def refuse_base(expansion: Expansion) -> None:
-    """Raise if there is a base, for frameworks that have none yet: it would silently be left out."""
-    if expansion.base is not None:
-        raise NotImplementedError(
-            f"base={expansion.base.function!r} is for torch so far: leave it out, and add the function to "
-            "what comes back"
-        )
 
 
 def checked_layer(num_features: int, dim: int, groups: int | None, inputs: int) -> int:

@@ -1,5 +1,6 @@
 """KAF and 2D-KAF for HIPS autograd: functions of NumPy arrays with their gradients registered."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, SupportsIndex, Unpack
@@ -14,9 +15,10 @@ except ModuleNotFoundError as error:
     error.msg = f"kafnets.autograd needs {error.name}: pip install 'kafnets[autograd]'"
     raise
 
-from kafnets.arrays.framework import Framework
+from kafnets.arrays.library import NUMPY
 from kafnets.expansion import Expansion, ExpansionOptions
 from kafnets.frontends.exchange import Arrays, arrays_of, torch_module
+from kafnets.frontends.framework import Framework
 from kafnets.starts import Init, NumpySource, first_values
 
 Array = Any
@@ -27,8 +29,21 @@ def _expand(expansion: Expansion, *arrays: Array) -> Array:
     return _AUTOGRAD.value(expansion, *arrays)
 
 
+def _smooth(function: Callable[[Array], Array], slope: Callable[[Array, Array], Array]) -> Any:
+    """A function of NumPy arrays whose slope is told, from its value and its argument."""
+    smooth = primitive(function)
+    defvjp(smooth, lambda value, s: lambda upstream: upstream * slope(value, s))
+    defjvp(smooth, lambda moved, value, s: moved * slope(value, s))
+    return staticmethod(smooth)
+
+
 class _Autograd(Framework):
     expand = staticmethod(_expand)
+    erf = _smooth(
+        NUMPY.erf, lambda value, s: 2.0 / math.sqrt(math.pi) * anp.exp(-(anp.clip(s, -30, 30) ** 2))
+    )
+    sigmoid = _smooth(NUMPY.sigmoid, lambda value, s: value * (1.0 - value))
+    tanh = _smooth(numpy.tanh, lambda value, s: 1.0 - value * value)  # autograd's own overflows
     promote_types = staticmethod(numpy.promote_types)
 
     def asarray(self, given: Any) -> Array:

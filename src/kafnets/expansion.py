@@ -1,7 +1,6 @@
 """What a KAF is: a kernel on a dictionary, as one small immutable value that every framework takes."""
 
 import copy
-import difflib
 import functools
 import math
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kafnets.checks import check_integer
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import Base
 from kafnets.kernels import Gaussian, Kernel
 
 SMALLEST, LARGEST = 1e-15, 1e15
@@ -27,9 +26,6 @@ DEFAULT_SIZE = {1: 20, 2: 10}
 
 Tails = Literal["zero", "constant", "linear"]
 TAILS: tuple[Tails, ...] = ("zero", "constant", "linear")
-
-BaseForm = Literal["fixed", "weighted", "residual"]
-BASE_FORMS: tuple[BaseForm, ...] = ("fixed", "weighted", "residual")
 
 
 @dataclass(frozen=True)
@@ -110,41 +106,6 @@ class Dictionary:
 
     def __hash__(self) -> int:
         return self._hash  # found once: caches ask at every call
-
-
-@dataclass(frozen=True)
-class Base:
-    r"""A fixed function b that an expansion is added to.
-
-    With coefficients of 0 a KAF with a base *is* that function, and learns what to add to it.
-
-    Args:
-        function: its name: a key of ``kafnets.functions.FUNCTIONS``, such as "silu", "mish" or "elu".
-        form: "fixed" adds :math:`b(s)`; "weighted" adds :math:`w \, b(s)`, and "residual" adds
-            :math:`s + w (b(s) - s)`, with a weight w per function that is learned and starts at 1.
-    """
-
-    function: str
-    form: BaseForm = "fixed"
-
-    def __post_init__(self) -> None:
-        if self.function not in FUNCTIONS:
-            near = difflib.get_close_matches(str(self.function), FUNCTIONS, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ":"
-            raise ValueError(f"base {self.function!r} is not known{hint} give one of {', '.join(FUNCTIONS)}")
-        if self.form not in BASE_FORMS:
-            raise ValueError(f"form must be one of {', '.join(map(repr, BASE_FORMS))}, got {self.form!r}")
-
-    @property
-    def learned(self) -> bool:
-        """Whether it has a weight."""
-        return self.form != "fixed"
-
-    def combine(self, s: Any, value: Any, weight: Any) -> Any:
-        """What is added to the expansion, from b(s) and the weight."""
-        if self.form == "fixed":
-            return value
-        return weight * value if self.form == "weighted" else s + weight * (value - s)
 
 
 class ExpansionOptions(TypedDict, total=False):
@@ -273,10 +234,17 @@ class Expansion:
         object.__setattr__(learning, "kernel", self.kernel.with_gamma(gamma))
         return learning
 
-    def first_log_gamma(self, functions: int) -> NDArray[np.float64]:
-        """First values of the parameter of a learned bandwidth: ``()``, or ``(functions,)`` if one each."""
-        assert self.gamma is not None
-        return np.full((functions,) if self.learn_gamma == "neuron" else (), math.log(self.gamma))
+    def further_parameters(self, functions: int) -> dict[str, NDArray[np.float64] | None]:
+        """First values of what is learned besides alpha, by name; None for what is not.
+
+        ``base_weight``, ``(functions,)``, and ``log_gamma``, ``()`` or ``(functions,)`` if one each.
+        """
+        weighted = self.base is not None and self.base.learned
+        shape = (functions,) if self.learn_gamma == "neuron" else ()
+        return {
+            "base_weight": np.ones(functions) if weighted else None,
+            "log_gamma": np.full(shape, math.log(self.gamma)) if self.gamma and self.learn_gamma else None,
+        }
 
 
 @functools.lru_cache(maxsize=256)

@@ -53,12 +53,7 @@ def kaf(
     Returns:
         The shape, dtype and memory layout of ``x``. Half precision is computed in float32.
     """
-    expansion, sharing = _checked(1, x, alpha, expansion, dim, gamma)
-    if (expansion.base is not None and expansion.base.learned) is (weight is None):
-        need = "needs weight, one per function" if weight is None else "has no weight: leave it out"
-        raise ValueError(f"the base {expansion.base!r} {need}")
-    if weight is not None and weight.shape != alpha.shape[:1]:
-        raise ValueError(f"weight must have the shape {tuple(alpha.shape[:1])}, got {tuple(weight.shape)}")
+    expansion, sharing = _checked(1, x, alpha, expansion, dim, gamma, weight)
     formula = formula_of(expansion)
     table = formula.table(alpha, weight, gamma)
     if sharing == 1:
@@ -117,11 +112,17 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
 
 
 def _checked(
-    dimensions: int, x: Tensor, alpha: Tensor, expansion: Expansion | None, dim: int, gamma: Tensor | None
+    dimensions: int,
+    x: Tensor,
+    alpha: Tensor,
+    expansion: Expansion | None,
+    dim: int,
+    gamma: Tensor | None,
+    weight: Tensor | None = None,
 ) -> tuple[Expansion, int]:
     _check_floating(x)
-    gamma_shape = None if gamma is None else gamma.shape
-    checked = checked_call(dimensions, x.shape, alpha.shape, expansion, dim, gamma_shape)
+    shapes = (None if each is None else each.shape for each in (gamma, weight))
+    checked = checked_call(dimensions, x.shape, alpha.shape, expansion, dim, *shapes)
     if alpha.device != x.device:
         raise ValueError(f"x is on {x.device} but alpha is on {alpha.device}: move one of them")
     return checked

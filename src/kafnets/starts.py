@@ -14,7 +14,7 @@ from kafnets.arrays.library import NUMPY
 from kafnets.checks import check_integer
 from kafnets.config import Configurable
 from kafnets.expansion import Expansion
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class Ridge(Configurable):
     :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2` is made smallest instead.
 
     Args:
-        target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.functions.FUNCTIONS``) or a
+        target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.fixed_functions.FUNCTIONS``) or a
             function, which is called with the framework's own arrays in float64; NumPy's will do. For a
             2D-KAF the function takes two arrays, the first and the second value of a pair; a name then
             stands for the mean of that function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the
@@ -147,7 +147,7 @@ class Ridge(Configurable):
         matrix = _kernel_matrix(expansion, places)
         targets = self._targets(places, expansion, source)
         if expansion.base is not None:  # the sum has to make up the difference
-            targets = targets - FUNCTIONS[expansion.base.function](places[0])
+            targets = targets - FUNCTIONS[expansion.base.function](NUMPY, places[0])
         penalty = self.eps * np.eye(len(matrix))
         if expansion.kernel.positive_definite:
             solution = np.linalg.solve(matrix + penalty, targets)
@@ -163,7 +163,7 @@ class Ridge(Configurable):
 
     def _targets(self, places: list[Array], expansion: Expansion, source: Source) -> Array:
         if isinstance(self.target, str):
-            return np.mean([FUNCTIONS[self.target](axis) for axis in places], axis=0)
+            return np.mean([FUNCTIONS[self.target](NUMPY, axis) for axis in places], axis=0)
         # A function of a pair is called with the grid as it lies in the plane.
         shaped = [axis.reshape(expansion.shape) for axis in places]
         return values_of(self.target, shaped, source, "target").ravel()
@@ -195,7 +195,7 @@ def _scale(moment: Callable[..., float], expansion: Expansion, gain: Gain, *coef
 def values_of(function: Function, places: Sequence[Array], source: Source, argument: str) -> Array:
     """A function's values, checked: one for each place."""
     if isinstance(function, str):
-        return FUNCTIONS[function](*places)
+        return FUNCTIONS[function](NUMPY, *places)
     try:
         if isinstance(function, np.ufunc):
             values = np.asarray(function(*places), dtype=np.float64)
@@ -281,7 +281,7 @@ def first_values(
 ) -> Any:
     """All of them, ``(functions, *expansion.shape)``, as an array of ``xp``."""
     check_integer("functions", functions)
-    blocks = list(draw_blocks(resolve_init(init, functions), functions, expansion, source))
+    blocks = list(draw_blocks(resolve_init(init, functions, expansion), functions, expansion, source))
     order = np.argsort(np.concatenate([np.arange(functions)[where] for where, _ in blocks]))
     return xp.take(xp.concatenate([xp.array(each, dtype) for _, each in blocks]), order, axis=0)
 

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 import kafnets
 from kafnets.benchmark.adapters import Adapter, Found, Module, Torch
+from kafnets.fixed_functions import FUNCTIONS
 from kafnets.frontends.exchange import arrays_of
 from tests import oracle
+from tests.oracle.outside import kaf_outside
 
 KERNELS_1D: dict[str, kafnets.Kernel] = {
     "rule of thumb": kafnets.Gaussian(),
@@ -69,6 +72,8 @@ def case(
     module = cls(options.pop("num_features", channels), dim=dim, dtype=torch.float64, **options)
     with torch.no_grad():
         module.alpha.copy_(torch.from_numpy(generator.normal(size=module.alpha.shape)))
+        if module.base_weight is not None:
+            module.base_weight.copy_(torch.from_numpy(generator.normal(size=module.base_weight.shape)))
         if module.log_gamma is not None:
             module.log_gamma.add_(torch.as_tensor(0.3 * generator.normal(size=module.log_gamma.shape)))
     x = 2 * generator.normal(size=shape)
@@ -91,6 +96,8 @@ def exact(case: Case) -> Found:
             expansion.kernel,
             apart.reshape(apart.shape + (1,) * expansion.dimensions if apart.ndim else ()),
         )
+    if expansion.tails != "zero" or expansion.base is not None:
+        return _exact_outside(module, x, upstream, alpha, kernel, sharing)
     value, slopes = (
         (oracle.kaf, oracle.kaf_gradients)
         if expansion.dimensions == 1
@@ -107,8 +114,28 @@ def exact(case: Case) -> Found:
         np.moveaxis(value(*arguments), -1, module.dim),
         np.moveaxis(found.s, -1, module.dim),
         found.alpha.reshape(module.groups, sharing, *expansion.shape).sum(1),
-        by_log_gamma,
+        by_log_gamma=by_log_gamma,
     )
+
+
+def _exact_outside(module: Module, x: Any, upstream: Any, alpha: Any, kernel: Any, sharing: int) -> Found:
+    """With tails and a base; bandwidths are fixed."""
+    expansion, base, weight = module.expansion, module.expansion.base, arrays_of(module).get("base_weight")
+    found = kaf_outside(
+        x,
+        alpha,
+        expansion.dictionary.elements,
+        kernel,
+        upstream,
+        tails=expansion.tails,
+        function=None if base is None else base.function,
+        form="fixed" if base is None else base.form,
+        weight=None if weight is None else np.repeat(weight, sharing),
+    )
+    value, by_input = (np.moveaxis(each, -1, module.dim) for each in (found.value, found.s))
+    by_alpha = found.alpha.reshape(module.groups, sharing, -1).sum(1)
+    by_weight = None if found.weight is None else found.weight.reshape(module.groups, sharing).sum(1)
+    return Found(value, by_input, by_alpha, by_weight)
 
 
 @dataclass(frozen=True)
@@ -121,6 +148,17 @@ class Laplacian(kafnets.Kernel):
         return xp.exp(-xp.abs(s - d) / self.scale)
 
 
+_FORMS: list[Any] = [("fixed", "linear"), ("weighted", "zero"), ("residual", "constant")]
+OUTSIDE: dict[str, dict[str, Any]] = {
+    f"{form} {function}": {"base": kafnets.Base(function, form), "tails": tails}
+    for function, (form, tails) in [*zip(FUNCTIONS, _FORMS * 4, strict=True), *product(["silu"], _FORMS)]
+}
+OUTSIDE |= {tails: {"tails": tails} for tails in ("constant", "linear")}
+OUTSIDE |= {
+    "groups": {"base": kafnets.Base("silu", "residual"), "groups": 3},
+    "one for all": {"base": kafnets.Base("mish", "weighted"), "num_features": 1, "tails": "linear"},
+    "another kernel": {"base": kafnets.Base("gelu", "residual"), "kernel": kafnets.Softplus()},
+}
 LEARNED = kafnets.Gaussian(gamma=1.0, learn_gamma=True)
 
 
@@ -183,6 +221,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "groups with their bandwidths": {"groups": 3, "kernel": kafnets.Gaussian(learn_gamma="neuron")},
     "groups with one bandwidth": {"groups": 3, "kernel": kafnets.Gaussian(learn_gamma="shared")},
 }
+every_base = pytest.mark.parametrize("options", OUTSIDE.values(), ids=OUTSIDE)
 every_sharing = pytest.mark.parametrize("options", SHARED.values(), ids=SHARED)
 both_precisions = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 both_dimensions = pytest.mark.parametrize("dimensions", [1, 2])

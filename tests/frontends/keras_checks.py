@@ -11,12 +11,14 @@ import torch
 
 import kafnets
 import kafnets.keras as front  # before anything else of Keras: it sees to TensorFlow and Triton
-from kafnets.benchmark.adapters import Keras
+from kafnets.benchmark.adapters import Keras, Torch
+from kafnets.fixed_functions import FUNCTIONS
 from tests.frontends.agreement import (
     DICTIONARIES,
     KERNELS_1D,
     KERNELS_2D,
     LEARNED,
+    OUTSIDE,
     SHARED,
     Laplacian,
     assert_agrees,
@@ -79,6 +81,47 @@ def test_functions_shared_by_channels(dimensions: int, name: str) -> None:
 @both_dimensions
 def test_kernel_of_ones_own(dimensions: int) -> None:
     assert_own_kernel_agrees(Keras(), dimensions, np.float32)
+
+
+@pytest.mark.parametrize("name", [*list(OUTSIDE)[:12], "linear", "groups", "one for all"])
+def test_tails_and_base(name: str) -> None:
+    assert_agrees(Keras(), case(1, **OUTSIDE[name]), np.float32)
+
+
+def test_base_in_float64() -> None:
+    assert_agrees(Keras(), case(1, base=kafnets.Base("gelu", "residual"), tails="linear"), np.float64)
+
+
+def test_base_is_stored_and_moved(tmp_path: Path) -> None:
+    layers = [front.KAF(base="elu", tails="linear"), front.KAF(base=kafnets.Base("silu", "residual"))]
+    model = keras.Sequential([keras.Input((4,)), *layers])
+    x = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+    fixed = keras.activations.silu(keras.activations.elu(ops.convert_to_tensor(x)))
+    np.testing.assert_allclose(model.predict(x, verbose=0), ops.convert_to_numpy(fixed), atol=1e-6)
+    model.compile("sgd", "mse")
+    model.fit(x, np.ones_like(x), verbose=0)
+    weights = ops.convert_to_numpy(layers[1].base_weight[...])  # type: ignore[attr-defined]
+    assert weights.shape == (4,)
+    assert (weights != 1).all()
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert [each.expansion for each in again.layers] == [each.expansion for each in layers]
+    value = model.predict(x, verbose=0)
+    np.testing.assert_allclose(again.predict(x, verbose=0), value, atol=1e-6)
+    there = torch.nn.Sequential(*map(front.to_torch, layers))
+    np.testing.assert_allclose(there(torch.from_numpy(x)).detach().cpu(), value, atol=1e-5)
+    back: Any = front.from_torch(there[1])
+    np.testing.assert_allclose(ops.convert_to_numpy(back.base_weight[...]), weights, atol=1e-6)
+
+
+def test_slopes_of_bases_at_zero() -> None:
+    x = np.zeros((1, 1), np.float32)
+    for name in FUNCTIONS:
+        module = kafnets.KAF(1, base=name, dim=-1)
+        expected = Torch().gradients(module, x, np.ones_like(x)).by_input
+        np.testing.assert_allclose(
+            Keras().gradients(module, x, np.ones_like(x)).by_input, expected, atol=1e-6
+        )
 
 
 def test_not_a_number_and_infinity() -> None:

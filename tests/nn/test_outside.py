@@ -10,9 +10,9 @@ from torch import Tensor
 
 import kafnets
 from kafnets import KAF, KAF2D, Base, EdgewiseKAF, Expansion, Gaussian, Normal, Polynomial, Softplus
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS
 from kafnets.ops import native
-from kafnets.ops.functions import TORCH_FUNCTIONS
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from tests import oracle
 from tests.oracle.outside import kaf_outside
 

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 
 import kafnets
 from kafnets import plot
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS
 from kafnets.plot import style
 from kafnets.registry import facts_of
 from kafnets.train.shapes import record

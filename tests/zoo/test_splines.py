@@ -6,7 +6,7 @@ import torch
 
 import kafnets
 from kafnets import SAF
-from kafnets.ops.functions import TORCH_FUNCTIONS
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from tests.oracle.activations import Basis
 
 BASES: list[Basis] = ["catmull_rom", "b_spline"]

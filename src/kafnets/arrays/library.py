@@ -1,5 +1,6 @@
 """An array library as the formulas want it: NumPy's names, and loops."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,9 +51,26 @@ class Library:
         """Whether its numbers are float64."""
         return "float64" in str(array.dtype)
 
+    def softplus(self, s: Array) -> Array:
+        """``log(1 + exp(s))``."""
+        return self._module.logaddexp(s, self._module.zeros_like(s))
+
     def slope(self, function: Callable[[Array], Array], s: Array) -> Array:
         """The derivative of a function that is applied value by value, for kernels that give none."""
         raise NotImplementedError(f"{self._module.__name__} does not differentiate: write the kernel's slope")
 
 
-NUMPY = Library(numpy)
+class NumpyLibrary(Library):
+    """NumPy with the functions that it has not."""
+
+    def sigmoid(self, s: Array) -> Array:
+        """``1 / (1 + exp(-s))`` to all digits."""
+        small = numpy.exp(-numpy.abs(s))
+        return numpy.where(s < 0, small, numpy.ones_like(small)) / (1.0 + small)
+
+    def erf(self, s: Array) -> Array:
+        """The error function."""
+        return numpy.vectorize(math.erf, otypes=[numpy.float64])(s).astype(s.dtype)
+
+
+NUMPY = NumpyLibrary(numpy)

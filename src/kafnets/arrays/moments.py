@@ -5,15 +5,16 @@ at the elements of the dictionary, and taken by Gauss-Legendre quadrature in bet
 independent inputs, and :math:`g'` stands for its gradient.
 """
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.arrays import formulas, tails
+from kafnets.arrays import kaf, tails
 from kafnets.arrays.library import NUMPY
 from kafnets.expansion import Expansion
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS
 
 Array = NDArray[np.float64]
 
@@ -54,11 +55,11 @@ def of_function(expansion: Expansion, alpha: Array, *, steep: bool) -> float:
     """The second moment of the sum with these coefficients, ``(D,)`` or ``(D, D)``, without a base."""
     if expansion.dimensions == 1:
         places, weights = _rule(expansion, 0.125, 8)
-        found = (formulas.slope if steep else formulas.value)(NUMPY, expansion, places[:, None], alpha[None])
+        found = (kaf.slope if steep else kaf.value)(NUMPY, expansion, places[:, None], alpha[None])
         return float(weights @ np.square(found[:, 0]))
     first, second, weights = _plane(expansion)
     pairs = np.stack([first, second], axis=-1)
-    found = (formulas.slope if steep else formulas.value)(NUMPY, expansion, pairs, alpha[None])
+    found = (kaf.slope if steep else kaf.value)(NUMPY, expansion, pairs, alpha[None])
     return float(weights @ np.square(found).sum(axis=-1))
 
 
@@ -66,7 +67,7 @@ def of_base(expansion: Expansion, *, steep: bool) -> float:
     """The second moment of its base, 0 without one. A learned weight counts as 1, where it starts."""
     if expansion.base is None:
         return 0.0
-    function = FUNCTIONS[expansion.base.function]
+    function = functools.partial(FUNCTIONS[expansion.base.function], NUMPY)
     places, weights = _rule(expansion, 0.125, 8)
     step = 1e-6
     found = (function(places + step) - function(places - step)) / (2 * step) if steep else function(places)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kafnets
-from kafnets.frontends.exchange import arrays_of
+from kafnets.frontends.exchange import arrays_of, call
 
 Module = kafnets.KAF | kafnets.KAF2D
 Array = NDArray[Any]
@@ -22,7 +22,15 @@ class Found(NamedTuple):
     value: Array
     by_input: Array
     by_coefficients: Array
+    by_base_weight: Array | None = None
     by_log_gamma: Array | None = None
+
+    @classmethod
+    def of(cls, module: Module, value: Any, by_input: Any, *by_parameters: Any) -> "Found":
+        """From gradients by the parameters of a module, in its order."""
+        names = ["by_coefficients", *(f"by_{name}" for name in list(arrays_of(module))[1:])]
+        arrays = dict(zip(names, map(np.asarray, by_parameters), strict=True))
+        return cls(np.asarray(value), np.asarray(by_input), **arrays)
 
 
 class Adapter(Protocol):
@@ -46,7 +54,7 @@ class Torch:
         module = copy.deepcopy(module).to(s.dtype)
         output = module(s)
         found = torch.autograd.grad(output, [s, *module.parameters()], torch.from_numpy(upstream))
-        return Found(output.detach().numpy(), *(each.numpy() for each in found))
+        return Found.of(module, output.detach(), *found)
 
     def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """In eager mode, as most people run it."""
@@ -84,11 +92,7 @@ class Jax:
                 return output, *back(upstream)
 
             output, by_input, by_parameters = jax.jit(whole)(x, arrays, upstream)
-            return Found(
-                np.asarray(output),
-                np.asarray(by_input),
-                *(np.asarray(by_parameters[name]) for name in sorted(by_parameters)),
-            )
+            return Found.of(module, output, by_input, *(by_parameters[name] for name in arrays))
 
     def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """Jitted; PReLU as the formula, since JAX has none of its own."""
@@ -115,14 +119,7 @@ def _jax_function(module: Module) -> Callable[[Any, Any], Any]:
 
     from kafnets import jax as front
 
-    expansion, dim = module.expansion, module.dim
-    function = front.kaf if expansion.dimensions == 1 else front.kaf2d
-
-    def apply(s: Any, arrays: Any) -> Any:
-        gamma = jnp.exp(arrays["log_gamma"]) if "log_gamma" in arrays else None
-        return function(s, arrays["alpha"], expansion, dim, gamma=gamma)
-
-    return apply
+    return lambda s, arrays: call(front, jnp.exp, arrays, module.expansion, module.dim, s)
 
 
 class Autograd:
@@ -132,49 +129,40 @@ class Autograd:
         """Of the functions."""
         from autograd import make_vjp
 
-        arrays = [values.astype(x.dtype) for values in arrays_of(module).values()]
+        arrays = {name: values.astype(x.dtype) for name, values in arrays_of(module).items()}
         function = _autograd_function(module)
-        back, output = make_vjp(lambda all_of_them: function(*all_of_them))((x, *arrays))
-        by_input, *rest = back(upstream)
-        return Found(output, by_input, *rest)
+        back, output = make_vjp(lambda both: function(*both))((x, arrays))
+        by_input, rest = back(upstream)
+        return Found.of(module, output, by_input, *rest.values())
 
     def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """PReLU and ELU as formulas, since autograd has no activations."""
         import autograd.numpy as anp
         from autograd import grad
 
-        def prelu(s: Any, alpha: Any) -> Any:
-            return anp.where(s > 0, s, alpha * s)
+        def prelu(s: Any, arrays: Any) -> Any:
+            return anp.where(s > 0, s, arrays["alpha"] * s)
 
-        def elu(s: Any, alpha: Any) -> Any:
+        def elu(s: Any, arrays: Any) -> Any:
             return anp.where(s > 0, s, anp.expm1(anp.minimum(s, 0.0)))
 
-        slopes = [np.full(x.shape[-1], 0.25, x.dtype)]
-        functions: dict[str, tuple[Any, list[Array]]] = {
-            name: (_autograd_function(each), list(_single(each).values())) for name, each in modules.items()
-        }
+        slopes = {"alpha": np.full(x.shape[-1], 0.25, x.dtype)}
+        functions = {name: (_autograd_function(each), _single(each)) for name, each in modules.items()}
         functions |= {"PReLU": (prelu, slopes), "ELU": (elu, slopes)}
 
-        def step(function: Any, arrays: list[Array]) -> Step:
-            both = (x, *arrays)
-            gradient = grad(lambda all_of_them: anp.sum(function(*all_of_them)))
-            return lambda: gradient(both)
+        def step(function: Any, arrays: Any) -> Step:
+            gradient = grad(lambda both: anp.sum(function(*both)))
+            return lambda: gradient((x, arrays))
 
         return {name: step(*each) for name, each in functions.items()}
 
 
-def _autograd_function(module: Module) -> Callable[..., Any]:
+def _autograd_function(module: Module) -> Callable[[Any, Any], Any]:
     import autograd.numpy as anp
 
     from kafnets import autograd as front
 
-    expansion, dim = module.expansion, module.dim
-    function = front.kaf if expansion.dimensions == 1 else front.kaf2d
-
-    def apply(s: Any, alpha: Any, *log_gamma: Any) -> Any:
-        return function(s, alpha, expansion, dim, gamma=anp.exp(log_gamma[0]) if log_gamma else None)
-
-    return apply
+    return lambda s, arrays: call(front, anp.exp, arrays, module.expansion, module.dim, s)
 
 
 class Keras:
@@ -189,7 +177,7 @@ class Keras:
         with _double_in_jax(x.dtype == np.float64):
             layer = from_torch(module, dtype=x.dtype.name)
             found = _keras_gradient(layer, x.shape)(x, upstream)
-            return Found(*(np.array(keras.ops.convert_to_numpy(each)) for each in found))
+            return Found.of(module, *(keras.ops.convert_to_numpy(each) for each in found))
 
     def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
         """Compiled on TensorFlow and JAX, in eager mode on torch."""

@@ -8,17 +8,31 @@ from numpy.typing import NDArray
 from kafnets.expansion import Expansion
 
 Arrays = dict[str, NDArray[np.float64]]
-"""``alpha``, and ``log_gamma`` where the bandwidth is learned."""
+"""``alpha``, ``base_weight`` where a base has weights, and ``log_gamma`` where the bandwidth is learned."""
 
 
 def arrays_of(layer: Any) -> Arrays:
     """The parameters of an activation of any framework."""
     if not isinstance(getattr(layer, "expansion", None), Expansion) or not hasattr(layer, "groups"):
         raise TypeError(f"module must be a kafnets.KAF or kafnets.KAF2D, got {type(layer).__name__}")
-    given = {"alpha": layer.alpha, "log_gamma": layer.log_gamma}
-    found = {name: each[...] for name, each in given.items() if each is not None}  # variables become arrays
+    found = parameters_of(layer)
     plain = {name: each.detach().cpu() if hasattr(each, "detach") else each for name, each in found.items()}
     return {name: np.asarray(each).astype(np.float64) for name, each in plain.items()}
+
+
+def parameters_of(layer: Any) -> dict[str, Any]:
+    """The same as arrays of its framework."""
+    given = {name: getattr(layer, name) for name in ("alpha", "base_weight", "log_gamma")}
+    return {name: each[...] for name, each in given.items() if each is not None}  # variables become arrays
+
+
+def call(functions: Any, exp: Any, arrays: dict[str, Any], expansion: Expansion, dim: int, x: Any) -> Any:
+    """``kaf`` or ``kaf2d`` of a framework's functions, with the parameters of a layer."""
+    more = {"weight": arrays["base_weight"]} if "base_weight" in arrays else {}
+    if "log_gamma" in arrays:
+        more["gamma"] = exp(arrays["log_gamma"])
+    function = functions.kaf if expansion.dimensions == 1 else functions.kaf2d
+    return function(x, arrays["alpha"], expansion, dim, **more)
 
 
 def to_torch(layer: Any, *, dim: int | None = None) -> Any:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from kafnets.frontends.exchange import to_torch as to_torch
 
 try:
-    from kafnets.jax.functions import coefficients as coefficients
-    from kafnets.jax.functions import kaf as kaf
-    from kafnets.jax.functions import kaf2d as kaf2d
+    from kafnets.jax.functional import coefficients as coefficients
+    from kafnets.jax.functional import kaf as kaf
+    from kafnets.jax.functional import kaf2d as kaf2d
 except ModuleNotFoundError as error:
     error.msg = f"kafnets.jax needs {error.name}: pip install 'kafnets[jax]'"
     raise

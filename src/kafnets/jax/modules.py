@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from kafnets.arguments import checked_layer, refuse_base
+from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion, ExpansionOptions
-from kafnets.frontends.exchange import arrays_of
-from kafnets.jax.functions import Source, kaf, kaf2d
+from kafnets.frontends.exchange import arrays_of, call, parameters_of
+from kafnets.jax import functional
 from kafnets.starts import Init, Normal, first_values
 
 
@@ -32,12 +32,11 @@ class _Activation(nnx.Module):
         self.groups = checked_layer(num_features, dim, groups, self.dimensions)
         self.num_features, self.dim = num_features, dim
         self.expansion = Expansion.of(self.dimensions, **options)
-        refuse_base(self.expansion)
         dtype = jnp.result_type(float) if param_dtype is None else param_dtype
-        source = Source(None if rngs is None else rngs.params(), dtype)
+        source = functional.Source(None if rngs is None else rngs.params(), dtype)
         self.alpha = nnx.Param(first_values(jnp, init, self.groups, self.expansion, source, dtype))
-        first = self.expansion.first_log_gamma(self.groups) if self.expansion.learn_gamma else None
-        self.log_gamma = None if first is None else nnx.Param(jnp.asarray(first, dtype))
+        for name, first in self.expansion.further_parameters(self.groups).items():
+            setattr(self, name, None if first is None else nnx.Param(jnp.asarray(first, dtype)))
 
     def __call__(self, x: jax.Array) -> jax.Array:
         if self.num_features > 1 and jnp.size(x, self.dim) != self.num_features:
@@ -45,9 +44,7 @@ class _Activation(nnx.Module):
                 f"{type(self).__name__} was built for num_features={self.num_features} along dim={self.dim}, "
                 f"but the input has the shape {jnp.shape(x)}"
             )
-        gamma = None if self.log_gamma is None else jnp.exp(self.log_gamma[...])
-        function = kaf if self.dimensions == 1 else kaf2d
-        return function(x, self.alpha[...], self.expansion, self.dim, gamma=gamma)
+        return call(functional, jnp.exp, parameters_of(self), self.expansion, self.dim, x)
 
 
 class KAF(_Activation):

@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Self, Unpack
 import keras
 from keras import ops
 
-from kafnets.arguments import checked_layer, refuse_base
+from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion, ExpansionOptions
-from kafnets.frontends.exchange import arrays_of
-from kafnets.functions import FUNCTIONS
+from kafnets.fixed_functions import FUNCTIONS, Base
+from kafnets.frontends.exchange import arrays_of, call, parameters_of
 from kafnets.kernels import Gaussian, Periodic, Polynomial, ReLUKernel, Softplus
 from kafnets.starts import Normal, Ridge, first_values, resolve_init
 
 _registered = keras.saving.register_keras_serializable(package="kafnets")
-for _each in (Gaussian, Periodic, Polynomial, ReLUKernel, Softplus, Normal, Ridge):
+for _each in (Base, Gaussian, Periodic, Polynomial, ReLUKernel, Softplus, Normal, Ridge):
     _registered(_each)
 
 
@@ -42,9 +42,8 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
         self._asked = {name: given.pop(name) for name in ExpansionOptions.__annotations__ if name in given}
         super().__init__(**given)
         self.supports_masking = True
-        self.groups, self.dim, self.init = groups, dim, _initializer(init)
         self.expansion = Expansion.of(self.dimensions, **self._asked)
-        refuse_base(self.expansion)
+        self.groups, self.dim, self.init = groups, dim, _initializer(init, self.expansion)
         self.alpha_regularizer = keras.regularizers.get(alpha_regularizer)
         self.alpha_constraint = keras.constraints.get(alpha_constraint)
 
@@ -69,13 +68,12 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
             name="alpha",
             autocast=False,
         )
-        self.log_gamma = None
-        if self.expansion.learn_gamma:
-            first = self.expansion.first_log_gamma(functions)
-            start = keras.initializers.Constant(first)
-            self.log_gamma = self.add_weight(
-                shape=first.shape, initializer=start, name="log_gamma", autocast=False
-            )
+        for name, first in self.expansion.further_parameters(functions).items():
+            made = None
+            if first is not None:
+                start = keras.initializers.Constant(first)
+                made = self.add_weight(shape=first.shape, initializer=start, name=name, autocast=False)
+            setattr(self, name, made)
 
     def _first_values(self, shape: tuple[int, ...], dtype: Any) -> Any:
         if isinstance(self.init, keras.initializers.Initializer):
@@ -84,9 +82,7 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, x: Any) -> Any:
         """The functions' values."""
-        gamma = None if self.log_gamma is None else ops.exp(ops.convert_to_tensor(self.log_gamma))
-        function = getattr(_framework(), "kaf" if self.dimensions == 1 else "kaf2d")
-        return function(x, ops.convert_to_tensor(self.alpha), self.expansion, self.dim, gamma=gamma)
+        return call(_framework(), ops.exp, parameters_of(self), self.expansion, self.dim, x)
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
         """Channels become half as many where neighbors are paired."""
@@ -103,7 +99,7 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """From what :meth:`get_config` gives."""
-        stored = {name: config[name] for name in ("dictionary", "kernel", "init") if name in config}
+        stored = {name: config[name] for name in ("dictionary", "kernel", "base", "init") if name in config}
         layer: Self = super().from_config(config | keras.saving.deserialize_keras_object(stored))
         return layer
 
@@ -156,7 +152,7 @@ def from_torch(module: Any, *, dim: int | None = None, **options: Any) -> KAF | 
 
 def _framework() -> Any:
     """Where the functions are for the backend that Keras runs on."""
-    known = {"tensorflow": "keras.tensorflow", "jax": "jax.functions", "torch": "functional"}
+    known = {"tensorflow": "keras.tensorflow", "jax": "jax.functional", "torch": "functional"}
     backend = keras.backend.backend()
     if backend not in known:
         raise RuntimeError(
@@ -165,12 +161,12 @@ def _framework() -> Any:
     return importlib.import_module(f"kafnets.{known[backend]}")
 
 
-def _initializer(given: Any) -> Any:
+def _initializer(given: Any, expansion: Expansion) -> Any:
     """One of Keras, or what ``resolve_init`` gives."""
     if isinstance(given, keras.initializers.Initializer):
         return given
     if not isinstance(given, str) or given in FUNCTIONS:
-        return resolve_init(given, None)
+        return resolve_init(given, None, expansion)
     try:
         return keras.initializers.get(given)
     except ValueError as error:

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from kafnets.arrays.framework import Framework
 from kafnets.expansion import Expansion
+from kafnets.frontends.framework import Framework
 
 Tensor = Any
 
@@ -19,6 +19,7 @@ class _TensorFlow(Framework):
     asarray = staticmethod(keras.ops.convert_to_tensor)
     astype = staticmethod(keras.ops.cast)
     promote_types = staticmethod(keras.backend.result_type)
+    softplus = staticmethod(keras.ops.softplus)
 
     def expand(self, expansion: Expansion, *arrays: Tensor) -> Tensor:
         @tf.custom_gradient  # type: ignore[untyped-decorator]

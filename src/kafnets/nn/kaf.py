@@ -7,7 +7,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from kafnets.expansion import Base, Expansion, Tails
+from kafnets.expansion import Expansion, Tails
+from kafnets.fixed_functions import Base
 from kafnets.kernels import Kernel
 from kafnets.nn.activation import Activation, TorchSource
 from kafnets.nn.dictionary import DictionaryModule
@@ -27,6 +28,8 @@ class KernelActivation(DictionaryModule, Activation):
     undecayed_parameters: ClassVar[tuple[str, ...]] = ("base_weight", "log_gamma")
     # Coefficients that follow a function alternate in sign and are much larger than their sum.
     keeps_float32: ClassVar[tuple[str, ...]] = ("alpha", "base_weight", "log_gamma")
+    base_weight: nn.Parameter | None
+    log_gamma: nn.Parameter | None
 
     def __init__(
         self,
@@ -65,11 +68,9 @@ class KernelActivation(DictionaryModule, Activation):
         }
         self.alpha = nn.Parameter(torch.empty(self.groups, *expansion.shape, **options))
         self._stand_on(expansion, device)
-        weighted = expansion.base is not None and expansion.base.learned
-        self.base_weight = nn.Parameter(torch.empty(self.groups, **options)) if weighted else None
-        learned = expansion.learn_gamma
-        shape = (self.groups,) if learned == "neuron" else ()
-        self.log_gamma = nn.Parameter(torch.empty(shape, **options)) if learned else None
+        for name, first in expansion.further_parameters(self.groups).items():
+            empty = None if first is None else nn.Parameter(torch.empty(first.shape, **options))
+            self.register_parameter(name, empty)
         self._formula = formula_of(expansion)
         self.reset_parameters(generator)
 
@@ -80,10 +81,9 @@ class KernelActivation(DictionaryModule, Activation):
             for where, block in draw_blocks(self.init, self.groups, self.expansion, source):
                 values = block if isinstance(block, Tensor) else torch.from_numpy(np.array(block))
                 self.alpha[where] = values.to(self.alpha)
-            if self.base_weight is not None:
-                self.base_weight.fill_(1.0)
-            if self.log_gamma is not None:
-                self.log_gamma.copy_(torch.from_numpy(self.expansion.first_log_gamma(self.groups)))
+            for name, first in self.expansion.further_parameters(self.groups).items():
+                if first is not None:
+                    getattr(self, name).copy_(torch.from_numpy(first))
         self._restore_dictionary()
 
     def stand_on(self, expansion: Expansion, alpha: Tensor | None = None) -> None:

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from kafnets.arrays import formulas
-from kafnets.expansion import BASE_FORMS, TAILS, Base, Dictionary, Expansion
+from kafnets.arrays import kaf
+from kafnets.expansion import TAILS, Dictionary, Expansion
+from kafnets.fixed_functions import BASE_FORMS, Base
 from kafnets.kernels import Gaussian
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from kafnets.ops.formula import FORMULAS, Formula, Settings
-from kafnets.ops.functions import TORCH_FUNCTIONS
 from kafnets.ops.layout import in_layout_of
 from kafnets.ops.library import TORCH
 
@@ -127,7 +128,7 @@ class ExpansionFormula(Formula):
         blocks = []
         for block in _blocks(rows):
             exact = block.to(dtype)
-            total = formulas.value(TORCH, expansion, exact, alpha)
+            total = kaf.value(TORCH, expansion, exact, alpha)
             if expansion.base is not None:
                 total = total + self.base_of(exact, weight)
             blocks.append(total.to(s.dtype))
@@ -153,20 +154,20 @@ class ExpansionFormula(Formula):
 
     def _by_input(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
         expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
-        slopes = formulas.slope(TORCH, expansion, s, parts.alpha)
+        slopes = kaf.slope(TORCH, expansion, s, parts.alpha)
         if expansion.base is not None:
             slopes = slopes + TORCH.slope(lambda moved: self.base_of(moved, parts.weight), s)
-        return formulas.by_input(TORCH, u, slopes)
+        return kaf.by_input(TORCH, u, slopes)
 
     def _by_table(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
         expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
-        columns = [formulas.by_coefficients(TORCH, expansion, u, s)]
+        columns = [kaf.by_coefficients(TORCH, expansion, u, s)]
         if parts.weight is not None:  # the base is linear in it
             nothing, one = torch.zeros_like(parts.weight), torch.ones_like(parts.weight)
             by_weight = self.base_of(s, one) - self.base_of(s, nothing)
             columns.append((u * by_weight).sum(0).unsqueeze(1))
         if parts.gamma is not None:
-            columns.append((u * formulas.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))
+            columns.append((u * kaf.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))
         return columns[0] if len(columns) == 1 else torch.cat([each.flatten(1) for each in columns], 1)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from kafnets.functions import FUNCTIONS
+from kafnets.arrays.library import NUMPY
+from kafnets.fixed_functions import FUNCTIONS
 from kafnets.nn import KAF
 from kafnets.plot import style
 from kafnets.train.shapes import BOUNDARY, POINTS, curves
@@ -21,14 +22,13 @@ def initialization(init: str = "tanh", *, axes: Any = None, **options: Any) -> F
         options: for the KAF.
     """
     module = KAF(1, init=init, dim=-1, **options)
-    target = FUNCTIONS[init]
     places = torch.linspace(-BOUNDARY, BOUNDARY, POINTS)
     if axes is None:
         figure, (place,) = style.grid(1, 1, width=3.6, height=2.8)
     else:
         (place,) = style.taken(axes, 1)
         figure = style.figure_of([place])
-    place.plot(places, target(places.double().numpy()), **style.REFERENCE, label=init)
+    place.plot(places, FUNCTIONS[init](NUMPY, places.double().numpy()), **style.REFERENCE, label=init)
     place.plot(places, curves(module, 1)[0], **style.LEARNED, label="KAF")
     # Far larger than the function that they add up to, so with an axis of their own.
     beside = place.twinx()

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.nn.activation import Activation, ByChannel
-from kafnets.ops.functions import TORCH_FUNCTIONS
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from kafnets.registry import Facts, register
 from kafnets.starts import Function, check_function
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kafnets.arrays.framework import Framework
 from kafnets.expansion import Expansion, ExpansionOptions
+from kafnets.frontends.framework import Framework
 from kafnets.starts import Init, first_values
 
 Array = jax.Array
@@ -25,6 +25,10 @@ def _expand(expansion: Expansion, *arrays: Array) -> Array:
 class _Jax(Framework):
     keeps_terms = False
     expand = staticmethod(_expand)
+    erf, sigmoid = staticmethod(jax.lax.erf), staticmethod(jax.nn.sigmoid)
+
+    def recomputed(self, function: Callable[..., Array]) -> Callable[..., Array]:
+        return jax.checkpoint(function)
 
     def accumulate(self, count: int, turn: Callable[[Any, Any], Any], start: Any) -> Any:
         # A turn is computed again for its derivatives, so that they need no array larger than the input.

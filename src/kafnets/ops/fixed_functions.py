@@ -1,4 +1,4 @@
-"""The fixed functions of :mod:`kafnets.functions` for tensors: torch's own."""
+"""The fixed functions of :mod:`kafnets.fixed_functions` for tensors: torch's own."""
 
 from collections.abc import Callable
 

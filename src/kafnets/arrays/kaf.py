@@ -10,7 +10,7 @@ from typing import Any
 
 from kafnets.arrays import tails
 from kafnets.arrays.library import Array, Library
-from kafnets.arrays.runs import ALONE, NOTHING, Cut, Factors, Terms, segments_of
+from kafnets.arrays.segments import ALONE, NOTHING, Cut, Factors, Terms, segments_of
 from kafnets.expansion import Expansion
 
 

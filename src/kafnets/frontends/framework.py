@@ -1,10 +1,11 @@
 """What front ends for frameworks share: functions for users, from formulas that want channels last."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
-from kafnets.arguments import checked_call, refuse_base
-from kafnets.arrays import formulas
+from kafnets.arguments import checked_call
+from kafnets.arrays import kaf
 from kafnets.arrays.library import Array, Library
 from kafnets.expansion import Expansion
 
@@ -24,9 +25,13 @@ class Framework(Library):
         """As :meth:`value`, and the framework knows the derivatives."""
         raise NotImplementedError
 
+    def recomputed(self, function: Callable[..., Array]) -> Callable[..., Array]:
+        """The same function, of which nothing but its arguments is kept for derivatives, if that is known."""
+        return function
+
     def value(self, expansion: Expansion, s: Array, alpha: Array, *gamma: Array) -> Array:
         """The expansion by its formula."""
-        return formulas.value(self, expansion.with_gamma(*gamma) if gamma else expansion, s, alpha)
+        return kaf.value(self, expansion.with_gamma(*gamma) if gamma else expansion, s, alpha)
 
     def pulled_back(
         self, number: int, expansion: Expansion, upstream: Array, s: Array, alpha: Array, *gamma: Array
@@ -34,10 +39,10 @@ class Framework(Library):
         """The derivative of ``sum(upstream * value)`` by the array of that number."""
         fixed = expansion.with_gamma(*gamma) if gamma else expansion
         if number == 0:
-            return formulas.by_input(self, upstream, formulas.slope(self, fixed, s, alpha))
+            return kaf.by_input(self, upstream, kaf.slope(self, fixed, s, alpha))
         if number == 1:
-            return formulas.by_coefficients(self, fixed, upstream, s)
-        by_function = formulas.over_rows(self, upstream * formulas.by_gamma(self, fixed, s, alpha))
+            return kaf.by_coefficients(self, fixed, upstream, s)
+        by_function = kaf.over_rows(self, upstream * kaf.by_gamma(self, fixed, s, alpha))
         return by_function if len(gamma[0].shape) else self.sum(by_function)
 
     def pushed_forward(
@@ -48,19 +53,26 @@ class Framework(Library):
             return self.expand(expansion, s, moved, *gamma)
         fixed = expansion.with_gamma(*gamma) if gamma else expansion
         if number == 2:
-            return formulas.by_gamma(self, fixed, s, alpha) * moved
-        moved = formulas.slope(self, fixed, s, alpha) * moved
+            return kaf.by_gamma(self, fixed, s, alpha) * moved
+        moved = kaf.slope(self, fixed, s, alpha) * moved
         return moved if expansion.dimensions == 1 else moved[..., 0::2] + moved[..., 1::2]
 
     def kaf(
-        self, x: Any, alpha: Any, expansion: Expansion | None = None, dim: int = -1, *, gamma: Any = None
+        self,
+        x: Any,
+        alpha: Any,
+        expansion: Expansion | None = None,
+        dim: int = -1,
+        *,
+        weight: Any = None,
+        gamma: Any = None,
     ) -> Any:
         r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
 
         Arguments as for :func:`kafnets.functional.kaf`, with the channels last by default. Can be
         differentiated in both modes and more than once. Half precision is computed in float32.
         """
-        return self._call(1, x, alpha, expansion, dim, gamma)
+        return self._call(1, x, alpha, expansion, dim, gamma, weight)
 
     def kaf2d(
         self, x: Any, alpha: Any, expansion: Expansion | None = None, dim: int = -1, *, gamma: Any = None
@@ -69,19 +81,34 @@ class Framework(Library):
         return self._call(2, x, alpha, expansion, dim, gamma)
 
     def _call(
-        self, dimensions: int, x: Any, alpha: Any, expansion: Expansion | None, dim: int, gamma: Any
+        self,
+        dimensions: int,
+        x: Any,
+        alpha: Any,
+        expansion: Expansion | None,
+        dim: int,
+        gamma: Any,
+        weight: Any = None,
     ) -> Array:
-        x, *parameters = (self.asarray(each) for each in (x, alpha, gamma) if each is not None)
+        given = {"x": x, "alpha": alpha, "gamma": gamma, "weight": weight}
+        arrays = {name: self.asarray(each) for name, each in given.items() if each is not None}
+        x = arrays["x"]
         if "float" not in str(x.dtype):
             raise TypeError(f"x must be of a floating-point type, got {x.dtype}: convert it first")
-        shapes = [each.shape for each in parameters] + [None]
-        expansion, sharing = checked_call(dimensions, x.shape, shapes[0], expansion, dim, shapes[1])
-        refuse_base(expansion)
-        dtype = functools.reduce(self.promote_types, (parameters[0].dtype, "float32"), x.dtype)
+        shapes = (arrays[name].shape if name in arrays else None for name in ("gamma", "weight"))
+        expansion, sharing = checked_call(dimensions, x.shape, arrays["alpha"].shape, expansion, dim, *shapes)
+        dtype = functools.reduce(self.promote_types, (arrays["alpha"].dtype, "float32"), x.dtype)
         axis = dim % len(x.shape)
-        arrays = [self.moveaxis(x, axis, -1)]
-        for each in parameters:
-            # Derivatives of channels that share a function add up by themselves.
-            arrays.append(self.repeat(each, sharing, axis=0) if sharing > 1 and len(each.shape) else each)
-        result = self.expand(expansion, *(self.astype(each, dtype) for each in arrays))
+        for name, each in arrays.items():
+            if name == "x":
+                each = self.moveaxis(x, axis, -1)
+            elif sharing > 1 and len(each.shape):
+                # Derivatives of channels that share a function add up by themselves.
+                each = self.repeat(each, sharing, axis=0)
+            arrays[name] = self.astype(each, dtype)
+        weight = arrays.pop("weight", None)
+        result = self.expand(expansion, *arrays.values())
+        if expansion.base is not None:
+            base = self.recomputed(functools.partial(expansion.base.value, self))
+            result = result + base(arrays["x"], weight)
         return self.astype(self.moveaxis(result, -1, axis), x.dtype)
