@@ -100,7 +100,7 @@ def test_base_is_stored_and_moved(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.predict(x, verbose=0), ops.convert_to_numpy(fixed), atol=1e-6)
     model.compile("sgd", "mse")
     model.fit(x, np.ones_like(x), verbose=0)
-    weights = ops.convert_to_numpy(layers[1].base_weight[...])  # type: ignore[attr-defined]
+    weights = ops.convert_to_numpy(layers[1].base_weight[...])
     assert weights.shape == (4,)
     assert (weights != 1).all()
     model.save(tmp_path / "model.keras")

@@ -15,6 +15,8 @@ from kafnets.starts import Init, Normal, first_values
 
 class _Activation(nnx.Module):
     dimensions: ClassVar[int]
+    base_weight: nnx.Param[jax.Array] | None
+    log_gamma: nnx.Param[jax.Array] | None
 
     def __init__(
         self,
