@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 TF := .venv-tensorflow
 TF_INSTALLED := $(TF)/installed
 
-.PHONY: demo test browser pictures sanitize format clean
+.PHONY: demo test docs browser pictures sanitize format clean
 
 demo: $(INSTALLED)
 	$(BIN)/kafnets compare --data sensorless_sample --activations relu,prelu,kaf,kaf2d --hidden 100 --epochs 40 \
@@ -21,6 +21,11 @@ test:
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 	OMP_NUM_THREADS=1 $(TF)/bin/pytest -n 2 tests/tensorflow
+
+# The documentation site, in docs/_build/html; tutorials are run. Warnings are errors.
+docs: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 # What tests of the report's page need, on Debian and its kin. Without it they are skipped.
 browser:

@@ -1,6 +1,5 @@
 """Documents say what the stored results say."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
-RANGE = (Path(__file__).parents[1] / "docs" / "range.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("write_*_page.py")))
@@ -16,8 +14,3 @@ def test_pages_are_written_from_stored_results(script: str) -> None:
     command = [sys.executable, str(SCRIPTS / script), "--check"]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     assert output.returncode == 0, output.stderr
-
-
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", RANGE, re.DOTALL))
-def test_blocks_of_the_page_on_ranges_run(block: str) -> None:
-    exec(compile(block, "docs/range.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""The examples run, and so does the code in the documents."""
+"""The examples run."""
 
 import os
 import re
@@ -6,24 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
-GUIDES = [
-    ROOT / "docs" / f"{name}.md"
-    for name in (
-        "compare",
-        "depth",
-        "edgewise",
-        "reproduce",
-        "reinforcement-learning",
-        "training",
-        "estimators",
-        "looking",
-        "frameworks",
-    )
-]
-PAGES = [*sorted((ROOT / "docs/zoo").glob("*.md")), *GUIDES]
 
 
 def run(*arguments: str, folder: Path | None = None) -> str:
@@ -43,11 +26,3 @@ def test_deep_residual() -> None:
     printed = run(str(ROOT / "examples/deep_residual.py"))
     losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", printed)]
     assert losses[-1] < losses[0]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_code_in_the_pages(page: Path, tmp_path: Path) -> None:
-    """One after the other, as a reader would, in a folder of their own."""
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    assert blocks
-    run("-c", "\n".join(blocks), folder=tmp_path)

@@ -16,6 +16,8 @@ from kafnets.config import Configurable
 from kafnets.expansion import Expansion
 from kafnets.fixed_functions import FUNCTIONS
 
+__all__ = ["Initializer", "Normal", "Ridge"]
+
 Array = NDArray[np.float64]
 
 

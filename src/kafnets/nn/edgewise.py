@@ -21,7 +21,7 @@ from kafnets.ops.kaf import terms
 class EdgewiseKAF(DictionaryModule):
     r"""A layer whose connections are learned functions, as in Kolmogorov-Arnold networks.
 
-    .. math:: y_o = b_o + \sum_i \Big( w_{o,i} \, x_i + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Big)
+    .. math:: y_o = b_o + \sum_i \Bigl( w_{o,i} \, x_i + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Bigr)
 
     It stands in the place of a linear map *and* its activation, with D + 1 numbers per connection where a KAF
     has D per neuron::
