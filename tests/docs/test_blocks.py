@@ -7,9 +7,7 @@ from blocks import blocks_of, run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    path
-    for path in sorted((ROOT / "docs").rglob("*.md"))
-    if blocks_of(path.read_text(encoding="utf-8"))
+    path for path in sorted((ROOT / "docs").rglob("*.md")) if blocks_of(path.read_text(encoding="utf-8"))
 ]
 
 

@@ -15,9 +15,11 @@ try:
     from kafnets.cli.report import report
     from kafnets.cli.reproduce import reproduce
 except ImportError as error:  # pragma: no cover
-    sys.exit(f"the kafnets command needs {error.name}: pip install 'kafnets[cli]'")
+    sys.exit(f"the kafnets command needs {error.name}: pip install '.[cli]' in a copy of the repository")
+except KeyboardInterrupt:  # pragma: no cover
+    sys.exit(130)
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Learned activation functions.")
+app = typer.Typer(no_args_is_help=True, help="Learned activation functions.")
 app.command()(compare)
 app.add_typer(reproduce, name="reproduce")
 app.command()(report)
@@ -28,7 +30,7 @@ app.command("list")(list_activations)
 app.command()(bench)
 
 
-def _tell_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         import kafnets
 
@@ -38,11 +40,15 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def _commands(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Which one this is.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """What other packages have registered is there before any command runs."""
+    if "--help" in sys.argv or context.resilient_parsing:  # nothing runs, and torch takes long to import
+        return
     from kafnets.registry import load_plugins
 
     load_plugins()

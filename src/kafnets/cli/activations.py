@@ -1,28 +1,76 @@
 """``kafnets list``."""
 
+import dataclasses
+import json
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 
-from kafnets.cli.listing import activation_table
 from kafnets.cli.refusals import refusing
+
+COLUMNS = {
+    "name": 0,
+    "formula": 0,
+    "parameters": 0,
+    "smooth": 100,
+    "local": 100,
+    "decay": 100,
+    "source": 120,
+    "options": 160,
+}
+"""By heading: the width of terminal from which it is shown."""
 
 
 def list_activations(
     family: Annotated[str | None, typer.Option(help="One family only, such as splines.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
 ) -> None:
-    """Every activation by name: what it is, what it learns, and how it behaves.
+    """List the activations: what each is, what it learns, and how it behaves.
 
     Example: kafnets list --family parametric
 
-    "set by" is the option for its flexibility, "params" the learned parameters a neuron. "local" tells
-    whether a parameter acts on a part of the line; "decay" whether weight decay may act on it ("own": a
-    penalty of its own does). Columns that do not fit into the terminal are left out.
+    "parameters" are those per neuron. "local" tells whether a parameter acts on a part of the line only,
+    "decay" whether weight decay applies ("own": a penalty of its own does). Wide terminals show more columns.
     """
     import kafnets
+    from kafnets.registry import facts_of, options_of
 
     with refusing():
-        found = kafnets.names(family)
+        names = kafnets.names(family)
+    if as_json:
+        rows = [{"name": name, **dataclasses.asdict(facts_of(name))} for name in names]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
     console = Console()
-    console.print(activation_table(found, console.width))
+    shown = [heading for heading, width in COLUMNS.items() if console.width >= width]
+    table = Table(*shown, box=SIMPLE_HEAD, pad_edge=False)
+    table.columns[0].no_wrap = True
+    for column in table.columns:
+        column.overflow = "fold"  # wrapped, never cut
+    previous = None
+    for name in names:
+        facts = facts_of(name)
+        if previous not in (None, facts.family):
+            table.add_section()
+        previous = facts.family
+        cells = {
+            "name": name,
+            "formula": facts.formula,
+            "parameters": facts.parameters,
+            "smooth": {None: "?", True: "yes", False: "no"}[facts.smooth],
+            "local": facts.local or "-",
+            "decay": facts.regularization or "-",
+            "source": facts.source,
+            "options": ", ".join(_option(*option) for option in options_of(name).items()),
+        }
+        table.add_row(*(cells[heading] for heading in shown))
+    console.print(table)
+
+
+def _option(name: str, default: object) -> str:
+    if default is None:
+        return name
+    return f"{name}={default:.3g}" if isinstance(default, float) else f"{name}={default}"

@@ -1,18 +1,20 @@
-"""What the command line shows: the table of all activations, progress, results."""
+"""What the command line shows of runs: progress and results."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from kafnets.comparison.runner import Runnable
-from kafnets.comparison.summary import Cell, complete, in_layers
-from kafnets.comparison.sweep import Told, Watched
-from kafnets.paper.published import Published
-from kafnets.registry import facts_of, options_of
+if TYPE_CHECKING:  # they import torch, which takes long, and a command's help needs none of them
+    from kafnets.comparison.runner import Runnable
+    from kafnets.comparison.summary import Cell
+    from kafnets.comparison.sweep import Told, Watched
+    from kafnets.paper.published import Published
 
 
 @contextmanager
@@ -39,6 +41,8 @@ def run_progress(console: Console, total: int) -> Iterator[tuple[Told, Watched]]
 
 
 def _called(description: Runnable) -> str:
+    from kafnets.comparison.summary import in_layers
+
     layers = len(description.hidden)
     where = getattr(
         description,
@@ -67,6 +71,8 @@ def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> 
 
 def verdict(cells: list[Cell], baseline: str) -> str:
     """Whether the best differs from the baseline by more than noise."""
+    from kafnets.comparison.summary import complete
+
     best = _best_first(complete(cells))[0]
     base = next((cell for cell in cells if cell.label == baseline), None)
     if base is None:
@@ -173,44 +179,3 @@ def _reward(cell: Cell) -> str:
 def _p_value(cell: Cell, base: Cell, rivals: int) -> str:
     tested = None if cell is base else cell.against(base)
     return "-" if tested is None else f"{tested.corrected(rivals).p_value:.2g}"
-
-
-def activation_table(names: list[str], width: int) -> Table:
-    """One row a name. Narrow terminals get fewer columns."""
-    wide = ["set by", "params"] if width >= 100 else []
-    widest = ["options", "source"] if width >= 120 else []
-    headings = ["name", "formula", *wide, "smooth", "local", "decay", "plot", *widest]
-    table = Table(*headings, title="Activations", row_styles=["", "dim"])
-    for column in table.columns:
-        column.overflow = "fold"  # wrapped, never cut
-    table.columns[0].no_wrap = True
-    family = ""
-    for name in names:
-        facts = facts_of(name)
-        if facts.family != family:
-            table.add_section()
-            family = facts.family
-        cells = {
-            "name": name,
-            "formula": facts.formula,
-            "options": ", ".join(_shown(*option) for option in options_of(name).items()),
-            "set by": facts.hyperparameter or "-",
-            "params": facts.parameters,
-            "smooth": _yes_or_no(facts.smooth),
-            "local": facts.local or "-",
-            "decay": facts.regularization or "-",
-            "plot": _yes_or_no(facts.plottable),
-            "source": facts.source,
-        }
-        table.add_row(*(cells[heading] for heading in headings))
-    return table
-
-
-def _yes_or_no(fact: bool | None) -> str:
-    return "?" if fact is None else "yes" if fact else "no"
-
-
-def _shown(option: str, default: object) -> str:
-    if default is None:
-        return option
-    return f"{option}={default:.3g}" if isinstance(default, float) else f"{option}={default}"

@@ -1,16 +1,21 @@
 """What commands that run sweeps have in common."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
 from kafnets.cli.listing import run_progress
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.comparison.runner import Runnable
+
+if TYPE_CHECKING:
+    from kafnets.comparison.runner import Runnable
 
 
 class EngineName(StrEnum):

@@ -1,0 +1,54 @@
+"""The command line as a whole."""
+
+import json
+import subprocess
+import sys
+
+from typer.testing import CliRunner
+
+import kafnets
+from kafnets.cli import app
+
+
+def run(*arguments: str, columns: int = 80) -> str:
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(columns)})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_help_does_without_torch() -> None:
+    program = "import sys, kafnets.cli; sys.argv = ['kafnets', '--help']\ntry: kafnets.cli.main()\n"
+    program += "finally: assert not {'torch', 'numpy', 'pandas'} & set(sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "--install-completion" in shown.stdout
+
+
+def test_an_interrupt_while_it_starts_leaves_no_traceback() -> None:
+    program = (
+        "import sys\nclass Interrupt:\n def find_spec(self, name, *_):\n"
+        "  if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\nimport kafnets.cli"
+    )
+    stopped = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert stopped.returncode == 130
+    assert stopped.stderr == ""
+
+
+def test_near_names_of_commands_are_suggested() -> None:
+    result = CliRunner().invoke(app, ["comparre"])
+    assert result.exit_code == 2
+    assert "Did you mean 'compare'" in result.output
+
+
+def test_activations_as_json() -> None:
+    rows = json.loads(run("list", "--json"))
+    assert [row["name"] for row in rows] == kafnets.names()
+    assert all(row["formula"] for row in rows)
+    assert [row["name"] for row in json.loads(run("list", "--family", "splines", "--json"))] == ["saf"]
+
+
+def test_the_list_fits_into_80_columns() -> None:
+    lines = run("list").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    assert "Agostinelli" in run("list", columns=120)
