@@ -20,7 +20,6 @@ __all__ = ["Initializer", "Normal", "Ridge"]
 
 Array = NDArray[np.float64]
 
-
 Function = str | Callable[..., Any]
 """A function to start as: one of these names, or any function of arrays."""
 

@@ -52,3 +52,9 @@ def test_the_list_fits_into_80_columns() -> None:
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)
     assert "Agostinelli" in run("list", columns=120)
+
+
+def test_data_sets_as_json() -> None:
+    rows = {row["name"]: row for row in json.loads(run("data", "list", "--json"))}
+    assert rows["sensorless_sample"]["here"] is True
+    assert rows["sensorless"]["rows"] == 58509

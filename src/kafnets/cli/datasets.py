@@ -1,5 +1,6 @@
 """``kafnets data``."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -13,13 +14,20 @@ data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is
 
 
 @data_commands.command("list")
-def list_data() -> None:
+def list_data(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+) -> None:
     """Every data set by name, and whether it is here.
 
     Example: kafnets data list
     """
     from kafnets import data
 
+    if as_json:
+        shown = ("name", "rows", "description", "package", "here")
+        rows = [{fact: getattr(each, fact) for fact in shown} for each in data.SETS.values()]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
     folder = data.data_folder()
     table = Table(
         "name", "rows", "what", "comes with", "here", title=f"Data sets; folder: {escape(str(folder))}"
