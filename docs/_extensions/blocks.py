@@ -68,7 +68,7 @@ def _run_here(blocks: list[str]) -> list[Output]:
 
 def _saved_figures(number: int, namespace: dict[str, Any], shown: set[int]) -> list[str]:
     """Save the matplotlib figures that a block has bound to names."""
-    files = []
+    files: list[str] = []
     for value in list(namespace.values()):
         if type(value).__module__ == "matplotlib.figure" and id(value) not in shown:
             shown.add(id(value))
