@@ -8,7 +8,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from kafnets.data.folder import written_at_once
+from kafnets.files import written_at_once
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -38,6 +38,7 @@ ROOMS = [
     "autograd",
     "provenance",
     "timing",
+    "files",
     "data",
     "train",
     "rl",

@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kafnets.data.scaling import RobustScaling
 from kafnets.sklearn import KafnetClassifier, KafnetRegressor
 from kafnets.train import Predictor
-from kafnets.train.predictor import Architecture
 
 
 @parametrize_with_checks([KafnetClassifier(), KafnetRegressor()])  # type: ignore[untyped-decorator]
@@ -189,11 +188,31 @@ def test_its_network_can_be_saved_with_its_scaling(tmp_path: Path) -> None:
     features, labels = load_digits(return_X_y=True)
     model = KafnetClassifier((10,), epochs=2, random_state=0).fit(features, labels)
     assert isinstance(model.scaling_, RobustScaling)
-    shape = Architecture(64, (10,), 10, "kaf", {"init": "elu"}, model.dropout)
-    names = tuple(map(str, model.classes_))
-    Predictor(model.module_, shape, "multiclass", names, model.scaling_).save(tmp_path)
+    model.to_predictor().save(tmp_path)
     again = Predictor.load(tmp_path)
-    np.testing.assert_allclose(again.predict_proba(features), model.predict_proba(features), atol=1e-5)
+    np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
+    assert again.predict(features).dtype == labels.dtype
+    assert (
+        again.score(features, labels)
+        == model.score(features, labels)
+        == (again.predict(features) == labels).mean()
+    )
+    copied, before = model.to_predictor(), model.predict_proba(features)
+    model.partial_fit(features, labels)
+    np.testing.assert_array_equal(copied.predict_proba(features), before)
+
+
+def test_a_predictor_of_an_estimator_knows_columns_and_units(tmp_path: Path) -> None:
+    frame, target = load_diabetes(return_X_y=True, as_frame=True)
+    model = KafnetRegressor((5,), epochs=2, random_state=0).fit(frame, target)
+    predictor = model.to_predictor()
+    assert predictor.feature_names == tuple(frame.columns)
+    backwards = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(predictor.predict(backwards), model.predict(frame))
+    assert predictor.score(frame, target) == pytest.approx(model.score(frame, target))
+    own = KafnetRegressor((5,), activation=lambda width: torch.nn.ReLU(), epochs=1).fit(frame, target)
+    with pytest.raises(ValueError, match="registered name"):
+        own.to_predictor().save(tmp_path)
 
 
 def test_a_warm_start_keeps_its_dropout_and_scaling() -> None:

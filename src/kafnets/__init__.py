@@ -53,6 +53,7 @@ _NAMES = {
     ),
     "kafnets.ops": ("Backend", "backend", "set_backend", "use_backend"),
     "kafnets.registry": ("Facts", "create", "names", "register"),
+    "kafnets.train": ("Predictor",),
     "kafnets.words": ("describe",),
     "kafnets.zoo": (
         "APL",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from kafnets.starts import Initializer as Initializer
     from kafnets.starts import Normal as Normal
     from kafnets.starts import Ridge as Ridge
+    from kafnets.train import Predictor as Predictor
     from kafnets.words import describe as describe
     from kafnets.zoo import APL as APL
     from kafnets.zoo import PAF as PAF

@@ -15,15 +15,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kafnets.data.encoding import Column, Encoding
 from kafnets.data.scaling import RobustScaling, Scaling
-from kafnets.data.splits import Part, Splits, Task
-from kafnets.networks import Activation, mlp
+from kafnets.data.splits import Part, Task
+from kafnets.networks import Activation
 from kafnets.train.loop import Training, fit
+from kafnets.train.predictor import Architecture, Predictor
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
-from kafnets.train.rows import FEW, division_of, fit_rows
+from kafnets.train.rows import division_of, fit_rows
 from kafnets.train.settings import Settings
 
-ROWS = 4096
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
 
@@ -32,8 +33,7 @@ _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan
 
 
 class _Kafnet(BaseEstimator):  # type: ignore[misc]
-    scaling_: Scaling
-    module_: torch.nn.Sequential
+    predictor_: Predictor
 
     def __init__(
         self,
@@ -87,6 +87,21 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
+    @property
+    def module_(self) -> torch.nn.Module:
+        """The network."""
+        return self.predictor_.model
+
+    @property
+    def scaling_(self) -> Scaling:
+        """Of the features."""
+        return self.predictor_.scaling
+
+    def to_predictor(self) -> Predictor:
+        """A copy of the network with its preprocessing, which can be saved and shared safely."""
+        check_is_fitted(self)
+        return copy.deepcopy(self.predictor_)
+
     def _checked_rows(self, X: Any) -> NDArray[np.float64]:
         return validate_data(self, X, reset=False, **_NUMBERS)
 
@@ -95,7 +110,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
 
     def _goes_on(self) -> bool:
         """Whether ``fit`` takes the network that there is."""
-        return bool(self.warm_start) and hasattr(self, "module_")
+        return bool(self.warm_start) and hasattr(self, "predictor_")
 
     def _settings(self, **changes: Any) -> Settings:
         return Settings(
@@ -116,80 +131,76 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
             | changes
         )
 
-    def _network(self, inputs: int, outputs: int, seed: int) -> torch.nn.Sequential:
+    def _made(self, model: torch.nn.Module, shape: Architecture, scaling: Scaling, **what: Any) -> Predictor:
+        names = getattr(self, "feature_names_in_", None)
+        encoding = None if names is None else Encoding(tuple(Column(name) for name in names))
+        return Predictor(model.cpu().eval(), shape, scaling=scaling, encoding=encoding, **what)
+
+    def _architecture(self, inputs: int, outputs: int) -> Architecture:
         options = self.activation_options
         if not isinstance(options, Mapping | None):
             raise TypeError(f"activation_options must be a dictionary, or None, got {options!r}")
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
-        return mlp(
-            inputs,
-            self.hidden,
-            outputs,
-            self.activation,
-            dropout=self.dropout,
-            generator=torch.Generator().manual_seed(seed),
-            **options,
-        )
+        return Architecture(inputs, self.hidden, outputs, self.activation, options, self.dropout)
 
-    def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, outputs: int) -> None:
+    def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, **what: Any) -> None:
         """From all rows but those that decide which epoch is best; then from all of them."""
         seed, goes_on = _seed(self.random_state), self._goes_on()
-        module = self.module_ if goes_on else self._network(X.shape[1], outputs, seed)
-
-        def prepared(rows: NDArray[np.int64], validating: NDArray[np.int64]) -> Splits:
-            scaling = self.scaling_ if goes_on else RobustScaling.of(X[rows])
-            train, validation = (Part(scaling.apply(X[own]), target[own]) for own in (rows, validating))
-            return _splits(task, outputs, train, validation, scaling)
-
+        outputs = len(what["classes"]) if task == "multiclass" else 1
+        shape = self.predictor_.architecture if goes_on else self._architecture(X.shape[1], outputs)
+        module = self.module_ if goes_on else shape.build(torch.Generator().manual_seed(seed))
         division = division_of(
             target, task, self.validation_fraction, seed, early_stopping=self.early_stopping
         )
-        self._validated_ = len(division[1]) > 0
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
             keep=RECIPE.keep,
             schedule=RECIPE.schedule,
             regularization_schedule=RECIPE.regularization_schedule,
         )
-        trained, splits = fit_rows(
-            module, prepared, *division, settings, refit=self.refit, seed=seed, progress=self._say
+        trained, scaling = fit_rows(
+            module,
+            X,
+            target,
+            division,
+            settings,
+            task=task,
+            classes=outputs,
+            scaling=self.scaling_ if goes_on else None,
+            refit=self.refit,
+            seed=seed,
+            progress=self._say,
         )
-        assert splits.scaling is not None
-        self.module_, self.scaling_ = module, splits.scaling
+        self.predictor_ = self._made(module, shape, scaling, task=task, **what)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
         self._take(trained)
 
-    def _learn_a_little(
-        self,
-        X: NDArray[np.float64],
-        target: NDArray[Any],
-        task: Task,
-        outputs: int,
-    ) -> None:
+    def _learn_a_little(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, **what: Any) -> None:
         """One pass through these rows, from where the last one ended."""
-        if not hasattr(self, "module_"):
+        outputs = len(what["classes"]) if task == "multiclass" else 1
+        if not hasattr(self, "predictor_"):
             if len(X) < 2:
                 raise ValueError(
                     "the first partial_fit needs more rows to scale features by, got n_samples=1"
                 )
-            self.scaling_ = RobustScaling.of(X)
             self._seed_ = _seed(self.random_state)
-            self.module_ = self._network(X.shape[1], outputs, self._seed_)
-        self._validated_ = False
-        part = Part(self.scaling_.apply(X), target)
+            shape = self._architecture(X.shape[1], outputs)
+            module = shape.build(torch.Generator().manual_seed(self._seed_))
+            self.predictor_ = self._made(module, shape, RobustScaling.of(X), task=task, **what)
         before = getattr(self, "_state_", None)
         passes = 1 if before is None else len(before["log"]) + 1
         states: list[dict[str, Any]] = []
-        few = Part(part.features[:FEW], part.target[:FEW])
         trained = fit(
             self.module_,
-            _splits(task, outputs, part, few, self.scaling_),
+            Part(self.scaling_.apply(X), target),
             self._settings(
                 epochs=passes,
                 # How many passes there will be, which "auto" goes by, nobody knows.
                 weight_decay=DECAY_OF_PASSES if self.weight_decay == "auto" else self.weight_decay,
             ),
+            task=task,
+            classes=outputs,
             seed=getattr(self, "_seed_", 0),
             resume=before,
             save=states.append,
@@ -200,30 +211,14 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
 
     def _take(self, trained: Training) -> None:
         self.module_.cpu()
-        self.history_ = [self._shown(row) for row in trained.epochs]
+        self.history_ = trained.epochs
         self.n_epochs_ = len(trained.epochs)
         self.best_epoch_ = trained.best_epoch
 
-    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Scores of validation tell something only if rows were held out for it."""
-        return {
-            name: value
-            for name, value in row.items()
-            if self._validated_ or not name.startswith("validation_")
-        }
-
     def _say(self, row: dict[str, Any]) -> None:
         if self.verbose:
-            shown = {name: value for name, value in self._shown(row).items() if "/" not in name}
+            shown = {name: value for name, value in row.items() if "/" not in name}
             print(", ".join(f"{name} {value:.5g}" for name, value in shown.items()))
-
-    def _outputs(self, X: Any) -> torch.Tensor:
-        """In float64, so that a row's answer does not depend on which others come with it."""
-        check_is_fitted(self)
-        features = torch.from_numpy(self.scaling_.apply(self._checked_rows(X)).astype(np.float64))
-        module = copy.deepcopy(self.module_).double().eval()
-        with torch.no_grad():
-            return torch.cat([module(rows) for rows in features.split(ROWS)])
 
 
 class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
@@ -272,6 +267,7 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
 
     Attributes:
         classes_: the labels.
+        predictor_: the network with its preprocessing; see :meth:`to_predictor`.
         module_: the network, a ``torch.nn.Module``.
         scaling_: what was learned about the features' medians and quartiles.
         history_: a row of numbers for each epoch, with scores of the held-out rows.
@@ -291,27 +287,25 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
             self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have two classes or more, got one class: {self.classes_[0]!r}")
-        self._learn(X, self._numbers(labels), *self._shape())
+        self._learn(X, self._numbers(labels), **self._what())
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One pass through these rows. The first call needs all ``classes``, unless ``y`` has them all."""
-        first = not hasattr(self, "module_")
+        first = not hasattr(self, "predictor_")
         X, y = self._checked_pair(X, y, reset=first)
         labels = self._labels(y)
         if first:
             self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise ValueError(f"classes must be two or more, got one class: {self.classes_[0]!r}")
-        self._learn_a_little(X, self._numbers(labels), *self._shape())
+        self._learn_a_little(X, self._numbers(labels), **self._what())
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each class is, in the order of ``classes_``."""
-        outputs = self._outputs(X)
-        if outputs.shape[1] == 1:
-            outputs = torch.cat([torch.zeros_like(outputs), outputs], 1)
-        return outputs.softmax(1).numpy()
+        check_is_fitted(self)
+        return self.predictor_.predict_proba(self._checked_rows(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class."""
@@ -328,9 +322,9 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
             raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {list(self.classes_)}")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
 
-    def _shape(self) -> tuple[Task, int]:
-        count = len(self.classes_)
-        return ("binary", 1) if count == 2 else ("multiclass", count)
+    def _what(self) -> dict[str, Any]:
+        classes = tuple(self.classes_.tolist())
+        return {"task": "binary" if len(classes) == 2 else "multiclass", "classes": classes}
 
 
 class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
@@ -343,42 +337,32 @@ class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows and their numbers."""
         X, y = self._checked_pair(X, y, reset=not self._goes_on(), y_numeric=True)
-        if not self._goes_on():
-            self._measure(y)
-        self._learn(X, self._scaled(y), "regression", 1)
+        scale = self.predictor_.target_scale if self._goes_on() else _scale_of(y)
+        self._learn(X, _scaled(y, scale), "regression", classes=(), target_scale=scale)
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """One pass through these rows. The first call's target decides how targets are scaled."""
-        first = not hasattr(self, "module_")
+        first = not hasattr(self, "predictor_")
         X, y = self._checked_pair(X, y, reset=first, y_numeric=True)
-        if first:
-            self._measure(y)
-        self._learn_a_little(X, self._scaled(y), "regression", 1)
+        scale = _scale_of(y) if first else self.predictor_.target_scale
+        self._learn_a_little(X, _scaled(y, scale), "regression", classes=(), target_scale=scale)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The number that is expected."""
-        outputs = self._outputs(X)[:, 0].numpy()
-        mean, deviation = self.target_scale_
-        return outputs * deviation + mean
+        check_is_fitted(self)
+        return self.predictor_.predict(self._checked_rows(X))
 
-    def _measure(self, y: Any) -> None:
-        numbers = np.asarray(y, dtype=np.float64)
-        self.target_scale_ = float(numbers.mean()), float(numbers.std()) or 1.0
 
-    def _scaled(self, y: Any) -> NDArray[np.float32]:
-        mean, deviation = self.target_scale_
-        return ((np.asarray(y, dtype=np.float64) - mean) / deviation).astype(np.float32)
+def _scale_of(y: Any) -> tuple[float, float]:
+    numbers = np.asarray(y, dtype=np.float64)
+    return float(numbers.mean()), float(numbers.std()) or 1.0
+
+
+def _scaled(y: Any, scale: tuple[float, float]) -> NDArray[np.float32]:
+    return ((np.asarray(y, dtype=np.float64) - scale[0]) / scale[1]).astype(np.float32)
 
 
 def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _splits(task: Task, outputs: int, train: Part, validation: Part, scaling: Scaling) -> Splits:
-    """The test part is of no use here: a few rows of validation stand in for it."""
-    few = Part(validation.features[:FEW], validation.target[:FEW])
-    # There may be more classes than these rows have.
-    classes = tuple(map(str, range(outputs))) if task == "multiclass" else ()
-    return Splits("rows", task, train, validation, few, classes=classes, scaling=scaling)

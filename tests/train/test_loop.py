@@ -154,3 +154,23 @@ def test_networks_of_another_width_are_refused() -> None:
         ValueError, match=r"must give the shape \(rows, 1\) for this binary task, got \(100, 2\)"
     ):
         fit(wide, splits, Settings(epochs=1))
+
+
+def test_without_validation_the_last_epoch_is_kept() -> None:
+    splits = data.load("iris")
+    model = network(splits)
+    states: list[dict[str, Any]] = []
+    trained = fit(model, splits.train, Settings(epochs=3, patience=1), save=states.append)
+    assert [set(row) for row in trained.epochs] == [{"epoch", "train_loss"}] * 3
+    assert (trained.best_epoch, trained.validation, trained.test) == (3, {}, {})
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, states[-1]["model"][name], rtol=0, atol=0)
+
+
+def test_parts_are_as_good_as_splits() -> None:
+    splits = data.load("iris")
+    whole = fit(network(splits), splits, SHORT)
+    parts = fit(network(splits), splits.train, SHORT, validation=splits.validation, test=splits.test)
+    assert (parts.test, parts.epochs) == (whole.test, whole.epochs)
+    with pytest.raises(ValueError, match="model must give the shape"):
+        fit(network(splits), splits.train, SHORT, classes=splits.outputs + 1)

@@ -117,6 +117,15 @@ class Encoding:
             [each.one_hot(each.values(frame[each.name], called)) for each in self.columns], axis=1
         )
 
+    def unseen(self, frame: Any) -> dict[str, list[str]]:
+        """By column: categories that the training part did not have."""
+        texts = {
+            each.name: sorted({*distinct_texts(frame[each.name])[1]} - {*each.categories})
+            for each in self.columns
+            if each.categories is not None
+        }
+        return {name: each for name, each in texts.items() if each}
+
 
 def learned(given: Any) -> tuple[Column, str]:
     """What a column is, with all categories that it has, and a note on what may surprise, or none."""

@@ -2,15 +2,14 @@
 
 import hashlib
 import os
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.data.download import SETTING, download
+from kafnets.files import written_at_once
 
 
 def data_folder() -> Path:
@@ -21,18 +20,6 @@ def data_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("kafnets", appauthor=False))
-
-
-@contextmanager
-def written_at_once(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place if all went well, and vanishes if not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def load_or_make(

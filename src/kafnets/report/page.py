@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from kafnets.data.folder import written_at_once
+from kafnets.files import written_at_once
 from kafnets.report.collect import Collection, collect
 from kafnets.report.payload import payload
 

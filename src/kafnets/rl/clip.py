@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from stable_baselines3.common.vec_env import VecNormalize
 
-from kafnets.data.folder import written_at_once
+from kafnets.files import written_at_once
 from kafnets.rl.agent import Agent, own_randomness
 from kafnets.rl.environments import environment, normalize_as
 from kafnets.train.runs import CONFIG, RunFolder

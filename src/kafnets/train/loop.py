@@ -44,9 +44,13 @@ class Training:
 
 def fit(
     model: nn.Module,
-    splits: Splits,
+    train: Splits | Part,
     settings: Settings | None = None,
     *,
+    validation: Part | None = None,
+    test: Part | None = None,
+    task: Task | None = None,
+    classes: int | None = None,
     seed: int = 0,
     fabric: Processes | None = None,
     resume: State | None = None,
@@ -60,9 +64,14 @@ def fit(
     the last bit as if nothing had happened.
 
     Args:
-        model: anything from features to ``splits.outputs`` numbers a row.
-        splits: the data.
+        model: anything from features to one number per row, or to one per class if there are more than two.
+        train: splits, which bring all parts and the task; or the rows to learn from, and the next four.
         settings: how; the paper's if None.
+        validation: what decides which epoch's weights are kept, and when to stop. Without it, training goes
+            on to the last epoch, whose weights are kept.
+        test: what is scored at the end.
+        task: by default "regression" for targets with fractions, else by the number of classes.
+        classes: how many; by default, up to the largest in ``train``.
         seed: of the order of rows, of dropout and of noise. Not of the model, which is given.
         fabric: where to run: a ``lightning_fabric.Fabric`` that was launched. If None, what the settings say:
             this process, or those that ``torchrun`` has started.
@@ -70,6 +79,7 @@ def fit(
         save: is handed the state after each epoch, in the first process only.
         progress: is told about each epoch, in the first process only.
     """
+    splits = train if isinstance(train, Splits) else _splits(train, validation, test, task, classes)
     settings = settings or Settings()
     fabric = fabric or processes_for(settings)
     first = fabric.global_rank == 0
@@ -150,13 +160,15 @@ class _Run:
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed + fabric.global_rank)
         self.log: list[dict[str, Any]] = []
-        self.kept = Selection(settings.kept, model)
+        self.validated = len(splits.validation) > 0
+        self.kept = Selection(settings.kept if self.validated else "last", model)
         self.seconds = 0.0
         self.watch = adaptation.watch(model, settings)
 
     @property
     def finished(self) -> bool:
-        patience, waited = self.settings.patience, len(self.log) - self.kept.improved
+        patience = self.settings.patience if self.validated else None
+        waited = len(self.log) - self.kept.improved
         return len(self.log) >= self.settings.epochs or (patience is not None and waited >= patience)
 
     def epoch(self) -> dict[str, Any]:
@@ -174,11 +186,11 @@ class _Run:
             )
         self.schedule.after_epoch()
         found = self._scores(self.validation)
-        score = found[metrics.MAIN[self.splits.task]]
+        score, loss = found.get(metrics.MAIN[self.splits.task], math.nan), found.get("loss", math.nan)
         if math.isnan(score):  # one class only in this part: the same in all epochs
-            score = -found["loss"]
+            score = -loss
         number = len(self.log) + 1
-        self.kept.consider(number, score, found["loss"], self.model)
+        self.kept.consider(number, score, loss, self.model)
         row = {"epoch": number, "train_loss": mean_loss}
         row |= {f"validation_{name}": value for name, value in found.items()}
         row |= {} if self.watch is None else self.watch.summary()
@@ -294,10 +306,24 @@ class _Run:
             self.watch.remove()
 
     def _scores(self, data: tuple[Tensor, Tensor]) -> dict[str, float]:
+        if len(data[1]) == 0:
+            return {}
         outputs, target = _outputs(self.stepped, data, self.fabric)
         if self.settings.clamp_outputs and self.splits.task == "regression":
             outputs = outputs.clamp(self.train[1].min(), self.train[1].max())
         return metrics.scores(self.splits.task, outputs, target)
+
+
+def _splits(
+    train: Part, validation: Part | None, test: Part | None, task: Task | None, classes: int | None
+) -> Splits:
+    if task is None and train.target.dtype.kind == "f":
+        task = "regression"
+    elif task is None:
+        task = "multiclass" if (classes or train.target.max() + 1) > 2 else "binary"
+    none = Part(train.features[:0], train.target[:0])
+    names = tuple(map(str, range(classes))) if classes and task == "multiclass" else ()
+    return Splits("rows", task, train, validation or none, test or none, classes=names)
 
 
 def _tensors(part: Part, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,9 @@
-"""A trained network together with all that new rows must go through: saved, loaded, asked."""
+"""A trained network together with its preprocessing: saved, loaded, asked."""
 
+import copy
 import json
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +13,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from kafnets import files
 from kafnets.data.encoding import Encoding
-from kafnets.data.folder import written_at_once
-from kafnets.data.reading import read_frame
+from kafnets.data.reading import frame_of
 from kafnets.data.scaling import Scaling
 from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
-from kafnets.networks import mlp
+from kafnets.networks import Activation, mlp
+from kafnets.train import metrics
 
 DESCRIPTION, WEIGHTS = "predictor.json", "predictor.pt"
 ROWS = 4096
@@ -29,12 +33,12 @@ class Architecture:
     inputs: int
     hidden: tuple[int, ...]
     outputs: int
-    activation: str
-    options: dict[str, Any]
+    activation: Activation
+    options: Mapping[str, Any]
     dropout: tuple[float, ...] | float
 
     def build(self, generator: torch.Generator | None = None) -> nn.Sequential:
-        """With first weights."""
+        """With initial weights."""
         return mlp(
             self.inputs,
             self.hidden,
@@ -48,59 +52,63 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Predictor:
-    """Answers for rows as they come: a table with the columns it was trained on, or an array of them::
+    """A trained network with its preprocessing, for new rows as they come::
 
-        from kafnets.train import Predictor
+        import kafnets
 
-        predictor = Predictor.load("kafnets-runs/compare/digits-1f0c2a/best")
-        predictor.predict(rows)
+        predictor = kafnets.Predictor.load("kafnets-runs/compare/patients-1f0c2a/best")
+        predictor.predict("new.csv")
+        predictor.predict({"age": [61, 54], "sex": ["f", "m"]})
+
+    Rows may be the path of a .csv or .parquet file, a DataFrame of pandas or polars, or a dictionary of
+    columns. Columns go by their names, in any order, and others are left alone. If all features are numbers,
+    an array ``(rows, features)`` will do.
 
     Attributes:
-        model: the network.
+        model: the network; :meth:`transform` makes its inputs.
         architecture: how it is built.
         task: "binary", "multiclass" or "regression".
-        classes: their names; none for regression.
+        classes: what they are called in the table, in order; none for regression.
         scaling: of features.
         target_scale: mean and deviation of the target of regression.
         encoding: of a table's columns; None if it was trained on an array.
+        target: the name of the table's column that is predicted.
     """
 
     model: nn.Module
     architecture: Architecture
     task: Task
-    classes: tuple[str, ...]
+    classes: tuple[Any, ...]
     scaling: Scaling
     target_scale: tuple[float, float] = (0.0, 1.0)
     encoding: Encoding | None = None
+    target: str | None = None
 
     @classmethod
-    def of(cls, model: nn.Module, architecture: Architecture, splits: Splits) -> "Predictor":
+    def of(
+        cls, model: nn.Module, architecture: Architecture, splits: Splits, target: str | None = None
+    ) -> "Predictor":
         """From a trained network and the data that it was trained on."""
         if splits.scaling is None:
             raise ValueError(f"{splits.name} is no table of features: no predictor can be made for it")
-        return cls(
-            model.eval(),
-            architecture,
-            splits.task,
-            splits.classes,
-            splits.scaling,
-            splits.target_scale,
-            splits.encoding,
-        )
+        prepared = splits.scaling, splits.target_scale, splits.encoding
+        return cls(model.eval(), architecture, splits.task, splits.class_values, *prepared, target)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The columns that rows must have; "x0", "x1", ... if it was trained on an array."""
+        if self.encoding is None:
+            return tuple(f"x{number}" for number in range(len(self.scaling.median)))
+        return tuple(column.name for column in self.encoding.columns)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """The likeliest class of each row, by name, or the number that is expected.
-
-        Args:
-            rows: a pandas DataFrame, the path of a .csv or .parquet file, or an array ``(rows, features)``.
-        """
+        """The most likely class of each row, or the expected number."""
         if self.task == "regression":
-            mean, deviation = self.target_scale
-            return self._outputs(rows)[:, 0].double().numpy() * deviation + mean
+            return self._outputs(rows).numpy()[:, 0]
         return np.array(self.classes)[self.predict_proba(rows).argmax(1)]
 
-    def predict_proba(self, rows: Any) -> NDArray[np.float32]:
-        """How likely each class is, ``(rows, classes)``."""
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+        """How likely each class is, ``(rows, classes)``, in the order of ``classes``."""
         if self.task == "regression":
             raise ValueError("regression has no classes: ask for predict")
         outputs = self._outputs(rows)
@@ -108,27 +116,63 @@ class Predictor:
             outputs = torch.cat([torch.zeros_like(outputs), outputs], 1)
         return outputs.softmax(1).numpy()
 
+    def score(self, rows: Any, target: Any = None) -> float:
+        """Accuracy, or R² for regression, as in scikit-learn; see :meth:`scores`."""
+        return self.scores(rows, target)["r2" if self.task == "regression" else "accuracy"]
+
+    def scores(self, rows: Any, target: Any = None) -> dict[str, float]:
+        """All scores that are usual for the task, by name.
+
+        Args:
+            rows: as for :meth:`predict`.
+            target: the true values; by default, the target column of ``rows``.
+        """
+        if target is None:
+            rows = frame_of(rows)
+            if self.target not in rows.columns:
+                raise ValueError(f"rows have no column {self.target!r}: give target=, the true values")
+            target = rows[self.target]
+        given = np.asarray(target).tolist()
+        numbers: dict[Any, int] = {label: number for number, label in enumerate(self.classes)}
+        if unknown := [each for each in given if self.classes and each not in numbers]:
+            raise ValueError(f"target holds {unknown[0]!r}, which is not among {list(self.classes)}")
+        true = torch.tensor([numbers[each] for each in given] if self.classes else given)
+        outputs = self._outputs(rows)
+        return metrics.scores(self.task, outputs, true if self.classes else true.to(outputs.dtype))
+
+    def transform(self, rows: Any) -> torch.Tensor:
+        """Rows as the network sees them: encoded and scaled. New categories count as none, with a warning."""
+        return torch.from_numpy(self.scaling.apply(self._numbers(rows)))
+
     def _outputs(self, rows: Any) -> torch.Tensor:
-        features = torch.from_numpy(self.scaling.apply(self._numbers(rows)))
+        """In float64, so that a row's answer does not depend on which others come with it."""
+        model = copy.deepcopy(self.model).double().eval()
         with torch.no_grad():
-            return torch.cat([self.model(part) for part in features.split(ROWS)])
+            outputs = torch.cat([model(part) for part in self.transform(rows).double().split(ROWS)])
+        mean, deviation = self.target_scale
+        return outputs * deviation + mean
 
     def _numbers(self, rows: Any) -> NDArray[np.float64]:
-        if self.encoding is not None:
-            frame = read_frame(Path(rows)) if isinstance(rows, str | Path) else rows
-            if not hasattr(frame, "columns"):
-                raise TypeError(
-                    f"rows must be a DataFrame or the path of a table, got {type(rows).__name__}: the "
-                    f"columns {', '.join(column.name for column in self.encoding.columns)} are looked up by "
-                    "name"
-                )
-            called = str(rows) if isinstance(rows, str | Path) else "the table"
-            return self.encoding.apply(frame.rename(columns=str), called)
-        array = np.asarray(rows, dtype=np.float64)
-        wanted = len(self.scaling.median)
-        if array.ndim != 2 or array.shape[1] != wanted:
-            raise ValueError(f"rows must have the shape (rows, {wanted}), got {array.shape}")
-        return array
+        encoding = self.encoding
+        named = isinstance(rows, str | Path | Mapping) or hasattr(rows, "columns")
+        if encoding is None or not (named or any(each.categories is not None for each in encoding.columns)):
+            array = np.asarray(rows, dtype=np.float64)
+            wanted = len(self.scaling.median)
+            if array.ndim != 2 or array.shape[1] != wanted:
+                raise ValueError(f"rows must have the shape (rows, {wanted}), got {array.shape}")
+            return array
+        if not named:
+            raise TypeError(
+                f"rows must be a DataFrame, a dictionary or the path of a table, got {type(rows).__name__}: "
+                f"the columns {', '.join(self.feature_names)} are looked up by name"
+            )
+        frame = frame_of(rows)
+        numbers = encoding.apply(frame, str(rows) if isinstance(rows, str | Path) else "the table")
+        for name, texts in encoding.unseen(frame).items():
+            more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+            told = f"{', '.join(map(repr, texts[:3]))}{more}"
+            warnings.warn(f"column {name!r} has {told}, not seen in training: counted as none", stacklevel=4)
+        return numbers
 
     def save(self, folder: str | Path) -> None:
         """Two files: JSON, and tensors. Neither can hold code."""
@@ -139,15 +183,18 @@ class Predictor:
             "scaling": self.scaling.describe(),
             "target_scale": self.target_scale,
             "encoding": None if self.encoding is None else self.encoding.describe(),
+            "target": self.target,
         }
         try:
             text = json.dumps(content, indent=2, ensure_ascii=False)
         except TypeError as error:
-            raise ValueError(f"options must be numbers and text to be saved ({error})") from error
-        with written_at_once(Path(folder) / WEIGHTS) as temporary:
+            raise ValueError(
+                f"to be saved, an activation must be a registered name, and its options numbers and text "
+                f"({error})"
+            ) from error
+        with files.written_at_once(Path(folder) / WEIGHTS) as temporary:
             torch.save(self.model.state_dict(), temporary)
-        with written_at_once(Path(folder) / DESCRIPTION) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        files.write(Path(folder) / DESCRIPTION, text + "\n")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Predictor":
@@ -179,4 +226,5 @@ class Predictor:
             scaling_described(content["scaling"]),
             tuple(content["target_scale"]),
             None if encoding is None else Encoding.described(encoding),
+            content.get("target"),
         )

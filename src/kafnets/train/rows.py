@@ -1,19 +1,17 @@
 """Training on rows that have no validation part yet."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from kafnets.data.splits import Splits, Task, held_out_rows
+from kafnets.data.scaling import RobustScaling, Scaling
+from kafnets.data.splits import Part, Task, held_out_rows
 from kafnets.train.loop import Progress, Training, fit
 from kafnets.train.settings import Settings
-
-FEW = 2
-"""Rows that stand in for a part that decides nothing."""
 
 LEAST_HELD_OUT = 10
 """By fewer rows, epochs are not told apart."""
@@ -56,15 +54,18 @@ def division_of(
 
 def fit_rows(
     model: nn.Module,
-    prepared: Callable[[Rows, Rows], Splits],
-    rows: Rows,
-    held_out: Rows,
+    features: NDArray[np.float64],
+    target: NDArray[np.int64] | NDArray[np.float32],
+    division: tuple[Rows, Rows],
     settings: Settings,
     *,
-    refit: bool,
-    seed: int,
+    task: Task,
+    classes: int | None = None,
+    scaling: Scaling | None = None,
+    refit: bool = True,
+    seed: int = 0,
     progress: Progress | None = None,
-) -> tuple[Training, Splits]:
+) -> tuple[Training, Scaling]:
     """Find the best epoch by rows that are held out; then train again on all rows, for as many epochs.
 
     The second training begins with the same weights and lets all schedules end at its own last epoch. Its
@@ -72,26 +73,35 @@ def fit_rows(
 
     Args:
         model: as for :func:`kafnets.train.fit`.
-        prepared: makes splits from the numbers of rows to learn from and of rows to validate by.
-        rows: to learn from.
-        held_out: to validate by. If there are none, the model is trained to the last epoch, and that is kept.
+        features: of all rows, not scaled.
+        target: of all rows.
+        division: numbers of rows to learn from, and of rows to validate by. If there are none of these, the
+            model is trained to the last epoch.
         settings: how.
+        task: as for :func:`kafnets.train.fit`.
+        classes: as for :func:`kafnets.train.fit`.
+        scaling: of features; by default, robustly by the rows that are learned from.
         refit: whether to train again; if not, the best weights of the first training are kept.
         seed: as for :func:`kafnets.train.fit`.
         progress: is told about each epoch of the first training.
 
     Returns:
-        What came of it, and the splits of the training that made the weights.
+        What came of it, and the scaling of the rows that made the weights.
     """
-    to_the_end = replace(settings, patience=None, keep="last")
-    if len(held_out) == 0:
-        splits = prepared(rows, rows[:FEW])
-        return fit(model, splits, to_the_end, seed=seed, progress=progress), splits
-    splits = prepared(rows, held_out)
-    searched = copy.deepcopy(model) if refit else model
-    found = fit(searched, splits, settings, seed=seed, progress=progress)
-    if refit:
-        splits = prepared(np.sort(np.concatenate([rows, held_out])), held_out[:FEW])
-        fit(model, splits, replace(to_the_end, epochs=max(1, found.best_epoch)), seed=seed)
+
+    def run(
+        model: nn.Module, rows: Rows, held_out: Rows, settings: Settings, progress: Progress | None
+    ) -> tuple[Training, Scaling]:
+        learned = scaling or RobustScaling.of(features[rows])
+        train, validation = (Part(learned.apply(features[own]), target[own]) for own in (rows, held_out))
+        options: dict[str, Any] = {"task": task, "classes": classes, "seed": seed, "progress": progress}
+        return fit(model, train, settings, validation=validation, **options), learned
+
+    rows, held_out = division
+    again = refit and len(held_out) > 0
+    found, learned = run(copy.deepcopy(model) if again else model, rows, held_out, settings, progress)
+    if again:
+        settings = replace(settings, epochs=max(1, found.best_epoch))
+        _, learned = run(model, np.sort(np.concatenate(division)), held_out[:0], settings, None)
         found.model = model
-    return found, splits
+    return found, learned

@@ -9,7 +9,6 @@ and the run still counts as finished.
 import hashlib
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kafnets.data.folder import written_at_once
+from kafnets import files
 
 CONFIG, CHECKPOINT, MODEL, SHAPES, REPORT, DONE = (
     "config.json",
@@ -39,6 +38,7 @@ class RunFolder:
 
     def begin(self, config: dict[str, Any]) -> None:
         """Write the config, or make sure that it is the one that is there."""
+        files.remove_temporary(self.path)
         if self._json(CONFIG) is None:
             self._write(CONFIG, _as_json(config))
         self.refuse_other(config)
@@ -85,9 +85,9 @@ class RunFolder:
         marker = self._json(DONE)
         if marker is None:
             return False
-        files = marker.get("sha256", {})
-        return bool(files) and all(
-            _digest_of(self.path / name) == files.get(name) for name in (CONFIG, SHAPES, REPORT)
+        digests = marker.get("sha256")
+        return isinstance(digests, dict) and all(
+            _digest_of(self.path / name) == digests.get(name, "none") for name in (CONFIG, SHAPES, REPORT)
         )
 
     def save_checkpoint(self, state: dict[str, Any]) -> None:
@@ -123,8 +123,8 @@ class RunFolder:
         np.savez_compressed(stream, **shapes)  # type: ignore[arg-type]
         self._write(SHAPES, stream.getvalue())
         self._write(REPORT, _as_json(report))
-        files = {name: _digest_of(self.path / name) for name in (CONFIG, MODEL, SHAPES, REPORT)}
-        self._write(DONE, _as_json({"sha256": files}))
+        digests = {name: _digest_of(self.path / name) for name in (CONFIG, MODEL, SHAPES, REPORT)}
+        self._write(DONE, _as_json({"sha256": digests}))
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def config(self) -> dict[str, Any]:
@@ -162,15 +162,12 @@ class RunFolder:
     def _json(self, name: str) -> dict[str, Any] | None:
         try:
             found = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
     def _write(self, name: str, content: bytes) -> None:
-        with written_at_once(self.path / name) as temporary, temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
+        files.write(self.path / name, content)
 
 
 def _as_json(content: dict[str, Any]) -> bytes:

@@ -1,0 +1,43 @@
+"""Files that are written whole or not at all."""
+
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}(\.\w+)?")
+
+
+@contextmanager
+def written_at_once(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its place if all went well, and vanishes if not.
+
+    A link at ``path`` is replaced, not followed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write text, as UTF-8, or bytes."""
+    with written_at_once(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove what a process that was killed while it wrote into this folder has left there.
+
+    Nobody else may be writing there.
+    """
+    for path in folder.glob(".*"):
+        if _TEMPORARY.fullmatch(path.name):
+            path.unlink(missing_ok=True)
