@@ -5,7 +5,7 @@ They go wherever scikit-learn's own do: pipelines, grid search, cross-validation
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -88,9 +88,9 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         return tags
 
     @property
-    def module_(self) -> torch.nn.Module:
+    def module_(self) -> torch.nn.Sequential:
         """The network."""
-        return self.predictor_.model
+        return cast(torch.nn.Sequential, self.predictor_.model)
 
     @property
     def scaling_(self) -> Scaling:

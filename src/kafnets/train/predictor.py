@@ -3,7 +3,7 @@
 import copy
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Architecture:
     """What ``kafnets.mlp`` needs to build the network again."""
 
     inputs: int
-    hidden: tuple[int, ...]
+    hidden: Sequence[int]
     outputs: int
     activation: Activation
     options: Mapping[str, Any]
