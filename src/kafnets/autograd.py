@@ -7,13 +7,12 @@ from typing import Any, SupportsIndex, Unpack
 
 import numpy
 
-try:
+from kafnets.packages import needed_by
+
+with needed_by("kafnets.autograd"):
     import autograd.numpy as anp
     from autograd import elementwise_grad
     from autograd.extend import defjvp, defvjp, primitive
-except ModuleNotFoundError as error:
-    error.msg = f"kafnets.autograd needs {error.name}: pip install 'kafnets[autograd]'"
-    raise
 
 from kafnets.arrays.library import NUMPY
 from kafnets.expansion import Expansion, ExpansionOptions

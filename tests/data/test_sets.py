@@ -169,7 +169,7 @@ def test_sets_that_need_no_download(
 
 def test_sets_inside_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ModuleNotFoundError, match=r"abalone .* scikit-lego: pip install 'kafnets\[tables\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"abalone .* scikit-lego: pip install scikit-lego"):
         data.load("abalone")
     refused = CliRunner().invoke(app, ["data", "get", "phoneme"])
     assert refused.exit_code == 2
@@ -221,7 +221,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "sklearn", None)
     refused = CliRunner().invoke(app, ["data", "get", "digits"])
     assert refused.exit_code == 2
-    assert "this needs sklearn: pip install 'kafnets[experiments]'" in refused.output
+    assert "this needs the package scikit-learn: pip install scikit-learn" in refused.output
 
 
 def test_unknown_names() -> None:

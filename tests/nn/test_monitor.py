@@ -205,5 +205,8 @@ def test_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match="log must be a function"):
         monitor(KAF(2), log=log)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with monitor(KAF(2)) as watch, pytest.raises(ImportError, match="to_frame needs pandas"):
+    with (
+        monitor(KAF(2)) as watch,
+        pytest.raises(ImportError, match="to_frame needs the package pandas: pip install pandas"),
+    ):
         watch.to_frame()

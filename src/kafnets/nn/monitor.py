@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from kafnets.checks import check_integer
 from kafnets.nn.activation import Activation
 from kafnets.nn.dictionary import DictionaryModule
+from kafnets.packages import needed_by
 
 SAMPLE = 4096
 """Values of a tensor that a look takes in, at most."""
@@ -92,12 +93,8 @@ class Monitor:
 
     def to_frame(self) -> Any:
         """``rows`` as a pandas data frame."""
-        try:
+        with needed_by("to_frame"):
             import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it with pip install pandas, or use the dicts in rows"
-            ) from error
         return pd.DataFrame(self.rows, columns=["step", "layer", *MEASURES])
 
     def __enter__(self) -> Self:
