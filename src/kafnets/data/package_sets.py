@@ -51,7 +51,11 @@ class PackagedTable:
 
     def load(self, seed: int = 0, scaling: str = "range") -> Splits:
         """Divided 70/15/15 at random by the seed, each class alike."""
-        return tables.read(self.frame(), name=self.name, **self.reading).divide(seed, scaling)
+        return self.table().divide(seed, scaling)
+
+    def table(self) -> tables.Table:
+        """All of it."""
+        return tables.read(self.frame(), name=self.name, **self.reading)
 
     def frame(self) -> Any:
         """As a pandas DataFrame."""
@@ -89,7 +93,8 @@ class PackagedTable:
 def _data_set(name: str, block: dict[str, Any]) -> DataSet:
     about = {each: block.pop(each) for each in ("rows", "description", "source", "license")}
     package, file, sha256 = (block.pop(each) for each in ("package", "file", "sha256"))
-    return DataSet(name, PackagedTable(name, package, file, sha256, block).load, package=package, **about)
+    packaged = PackagedTable(name, package, file, sha256, block)
+    return DataSet(name, packaged.load, package=package, table=packaged.table, **about)
 
 
 SETS = tuple(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data import tables
 from kafnets.data.bundled import sensorless_sample
 from kafnets.data.dataset import DataSet
 from kafnets.data.folder import load_or_make
@@ -81,5 +82,6 @@ SETS = (
         "CC BY 4.0",
         "M. Bator, UCI data set 325",
         "kafnets",
+        table=lambda: tables.read(*sensorless_sample(), name="sensorless_sample"),
     ),
 )

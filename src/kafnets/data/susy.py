@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data import tables
 from kafnets.data.dataset import DataSet
 from kafnets.data.folder import data_folder, load_arrays, load_or_make
 from kafnets.data.splits import Splits, classification_splits, digest_of, random_rows
@@ -38,18 +39,23 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
 
 def load_sample(seed: int = 0, scaling: str = "range") -> Splits:
     """Few but real rows, from susy_sample.npz in the data folder; a sixth of the first for validation."""
+    features, target, learned, path = _read_sample()
+    train, validation, rest = random_rows(learned, (5 / 6, 1 / 6, 0.0), np.random.default_rng(seed))
+    rows = [np.concatenate([train, rest]), validation, np.arange(learned, len(target))]
+    name = f"susy sample ({learned:,} + {len(target) - learned:,} rows)"
+    why = "" if digest_of(features, target) == SAMPLE else f"{path} is not the sample of our results"
+    return _splits(name, features, target, rows, scaling, why)
+
+
+def _read_sample() -> tuple[NDArray[np.float32], NDArray[np.int64], int, Path]:
+    """Features, labels, how many of the first rows are not for the test, and the file."""
     path = data_folder() / "susy_sample.npz"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: the sample is not downloaded, only the whole set is")
     arrays = load_arrays(path, ("X_train", "y_train", "X_test", "y_test"))
     features = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float32)
     target = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64)
-    learned = len(arrays["y_train"])
-    train, validation, rest = random_rows(learned, (5 / 6, 1 / 6, 0.0), np.random.default_rng(seed))
-    rows = [np.concatenate([train, rest]), validation, np.arange(learned, len(target))]
-    name = f"susy sample ({learned:,} + {len(target) - learned:,} rows)"
-    why = "" if digest_of(features, target) == SAMPLE else f"{path} is not the sample of our results"
-    return _splits(name, features, target, rows, scaling, why)
+    return features, target, len(arrays["y_train"]), path
 
 
 def _splits(
@@ -114,5 +120,6 @@ SETS = (
         "see the page of the UCI data set",
         "Baldi, Sadowski and Whiteson, UCI data set 279",
         fixed_test=True,
+        table=lambda: tables.read(*_read_sample()[:2], name="susy_sample"),
     ),
 )

@@ -60,19 +60,34 @@ class Table:
             seed: of the division.
             scaling: of numbers: "range" or "robust", see ``kafnets.data.load``.
         """
-        generator, target = np.random.default_rng(seed), self.target
-        if self.class_values:
-            rows = stratified_rows(target.astype(np.int64, copy=False), SHARES, generator)
-        else:
-            rows = random_rows(len(target), SHARES, generator)
+        target, rows = self.target, self.rows(seed)
         encoding, features = self._features(rows[0])
-        about: dict[str, Any] = {"digest": self.digest, "notes": self.notes}
-        about |= {"encoding": encoding, "scaling": scaling}
+        about: dict[str, Any] = {"digest": self.digest, "notes": self.notes, "encoding": encoding}
+        about["scaling"] = scaling
         if self.class_values:
             return classification_splits(
                 self.name, features, target.astype(np.int64, copy=False), rows, self.class_values, **about
             )
         return regression_splits(self.name, features, target.astype(np.float64, copy=False), rows, **about)
+
+    def rows(self, seed: int = 0) -> list[NDArray[np.int64]]:
+        """Row numbers of the training, validation and test part."""
+        generator = np.random.default_rng(seed)
+        if self.class_values:
+            return stratified_rows(self.target.astype(np.int64, copy=False), SHARES, generator)
+        return random_rows(len(self.target), SHARES, generator)
+
+    def frame(self) -> Any:
+        """All features as a pandas DataFrame: numbers with NaN for gaps, and columns of categories."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        for column, values in zip(self.columns, self.values, strict=True):
+            if column.categories is not None:
+                columns[column.name] = pd.Categorical.from_codes(values, list(column.categories))
+            else:
+                columns |= dict(zip(column.features, values.T, strict=True))
+        return pd.DataFrame(columns)
 
     def _features(self, train: NDArray[np.int64]) -> tuple[Encoding, NDArray[np.float64]]:
         narrowed, refused = [], {}
@@ -108,10 +123,8 @@ def read(
         drop: columns to leave out.
         name: of the table, unless it is a file.
     """
-    if isinstance(source, str | Path):
-        name, origin = Path(source).name, str(source)
-    else:
-        origin = name
+    path = isinstance(source, str | Path)
+    name, origin = (Path(source).name, str(source)) if path else (name, name)
     frame = frame_of(source)
     if not isinstance(target, str):
         frame, target = _with_target(frame, target)

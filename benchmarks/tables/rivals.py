@@ -1,0 +1,182 @@
+"""Methods of the suite by name: what people use on tables, and our estimators, each at its own defaults."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Model = Any
+"""With fit and predict, and predict_proba for classes, as in scikit-learn."""
+
+PACKAGES = {
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "boosting": "scikit-learn",
+    "forest": "scikit-learn",
+    "mlp": "scikit-learn",
+    "realmlp-td": "pytabkit",
+    "realmlp-td-s": "pytabkit",
+    "tabm": "pytabkit",
+}
+"""By name: the package that brings it. Ours are "kafnets", and "kafnets:relu" with another activation."""
+
+
+def model_for(name: str, task: str, seed: int) -> Model:
+    """One that has not learned yet.
+
+    Args:
+        name: one of :data:`PACKAGES`, or "kafnets", or "kafnets:" with the name of an activation.
+        task: "binary", "multiclass" or "regression".
+        seed: of all that is random.
+    """
+    makers: dict[str, Callable[[bool, int], Model]] = {
+        "lightgbm": _lightgbm,
+        "xgboost": _xgboost,
+        "catboost": _catboost,
+        "boosting": _boosting,
+        "forest": _forest,
+        "mlp": _mlp,
+    }
+    kind, _, activation = name.partition(":")
+    regression = task == "regression"
+    try:
+        if kind == "kafnets":
+            return _kafnets(regression, seed, activation or "kaf")
+        if PACKAGES.get(name) == "pytabkit":
+            return _of_pytabkit(name, regression, seed)
+        if name in makers:
+            return makers[name](regression, seed)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{name} needs {error.name}: pip install {PACKAGES.get(name, 'kafnets[experiments]')}",
+            name=error.name,
+        ) from error
+    raise ValueError(f"method must be kafnets, kafnets:ACTIVATION, {', '.join(PACKAGES)}, got {name!r}")
+
+
+def probabilities(model: Model, rows: Any, classes: int) -> NDArray[np.float64]:
+    """How likely each class is, ``(rows, classes)``, also where the model has not seen them all."""
+    given = np.asarray(model.predict_proba(rows), dtype=np.float64)
+    every = np.zeros((len(given), classes))
+    every[:, np.asarray(model.classes_, dtype=np.int64)] = given
+    return every
+
+
+def _lightgbm(regression: bool, seed: int) -> Model:
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    return (LGBMRegressor if regression else LGBMClassifier)(random_state=seed, n_jobs=1, verbose=-1)
+
+
+def _xgboost(regression: bool, seed: int) -> Model:
+    from xgboost import XGBClassifier, XGBRegressor
+
+    return (XGBRegressor if regression else XGBClassifier)(
+        random_state=seed, n_jobs=1, enable_categorical=True
+    )
+
+
+def _catboost(regression: bool, seed: int) -> Model:
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    options = {"random_seed": seed, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    return _WithCategories(
+        (CatBoostRegressor if regression else CatBoostClassifier)(**options), "cat_features"
+    )
+
+
+def _boosting(regression: bool, seed: int) -> Model:
+    from sklearn import ensemble
+
+    kind = ensemble.HistGradientBoostingRegressor if regression else ensemble.HistGradientBoostingClassifier
+    return kind(random_state=seed)
+
+
+def _forest(regression: bool, seed: int) -> Model:
+    from sklearn import ensemble
+
+    kind = ensemble.RandomForestRegressor if regression else ensemble.RandomForestClassifier
+    return _prepared(kind(random_state=seed, n_jobs=1), gaps="median")
+
+
+def _mlp(regression: bool, seed: int) -> Model:
+    """With scaled features, and a scaled target."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    if not regression:
+        return _prepared(MLPClassifier(random_state=seed), gaps="median", scaler=StandardScaler())
+    scaled = TransformedTargetRegressor(MLPRegressor(random_state=seed), transformer=StandardScaler())
+    return _prepared(scaled, gaps="median", scaler=StandardScaler())
+
+
+def _of_pytabkit(name: str, regression: bool, seed: int) -> Model:
+    """Networks do not take gaps in numbers: the median is put there."""
+    from pytabkit import models  # noqa: F401  names the package if it is missing
+    from pytabkit.models.sklearn import sklearn_interfaces as interfaces
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    stem = {"realmlp-td": "RealMLP_TD", "realmlp-td-s": "RealMLP_TD_S", "tabm": "TabM_D"}[name]
+    kind = getattr(interfaces, f"{stem}_{'Regressor' if regression else 'Classifier'}")
+    filled = make_column_transformer(
+        (SimpleImputer(strategy="median"), make_column_selector(dtype_include="number")),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    return make_pipeline(filled, kind(device="cpu", random_state=seed, n_threads=1, verbosity=0))
+
+
+def _kafnets(regression: bool, seed: int, activation: str) -> Model:
+    """Fills gaps and scales by itself."""
+    from kafnets.sklearn import KafnetClassifier, KafnetRegressor
+
+    kind = KafnetRegressor if regression else KafnetClassifier
+    return _prepared(kind(activation=activation, random_state=seed, device="cpu"))
+
+
+def _prepared(model: Model, gaps: str | None = None, scaler: Any = None) -> Model:
+    """Behind one-hot categories, in the order of the columns."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    numbers = make_column_selector(dtype_include="number")
+    encoded = make_column_transformer(
+        ("passthrough" if gaps is None else SimpleImputer(strategy=gaps), numbers),
+        (
+            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+            make_column_selector(dtype_include="category"),
+        ),
+    )
+    return make_pipeline(encoded, *([] if scaler is None else [scaler]), model)
+
+
+class _WithCategories:
+    """A model that must be told which columns are categories, and takes them as text."""
+
+    def __init__(self, model: Model, argument: str) -> None:
+        self.model, self.argument = model, argument
+
+    def fit(self, rows: Any, target: NDArray[Any]) -> "_WithCategories":
+        names = rows.columns[rows.dtypes == "category"].tolist()
+        self.model.fit(rows.astype(dict.fromkeys(names, str)), target, **{self.argument: names})
+        return self
+
+    def predict(self, rows: Any) -> Any:
+        return self.model.predict(self._texts(rows))
+
+    def predict_proba(self, rows: Any) -> Any:
+        return self.model.predict_proba(self._texts(rows))
+
+    def _texts(self, rows: Any) -> Any:
+        return rows.astype(dict.fromkeys(rows.columns[rows.dtypes == "category"], str))
+
+    @property
+    def classes_(self) -> Any:
+        return self.model.classes_

@@ -1,0 +1,143 @@
+"""The suite of tables in benchmarks/tables: its plan, its methods, its runner."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.tables import rivals, run, suite
+from kafnets import data
+from kafnets.data import tables
+
+EVERY = [name for group in suite.GROUPS.values() for name in group]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of 60 rows in place of all: numbers with gaps, and categories; "german" has two classes."""
+    generator = np.random.default_rng(0)
+    number = generator.normal(size=60)
+    columns = {"a": np.where(np.arange(60) == 3, np.nan, number), "b": ["red", "blue", "green"] * 20}
+    found = {"german": tables.read(columns, np.arange(60) % 2), "slid": tables.read(columns, 1000 * number)}
+    monkeypatch.setattr(suite, "table", found.__getitem__)
+
+
+def test_the_plan_and_the_groups_agree() -> None:
+    plan = (Path(suite.__file__).parent / "PLAN.md").read_text(encoding="utf-8")
+    for group, names in suite.GROUPS.items():
+        (section,) = re.findall(
+            rf"\*\*{group.capitalize()}\*\* \((\d+)\)(.*?)\n\n(?=[^-])", plan, flags=re.DOTALL
+        )
+        assert int(section[0]) == len(names)
+        assert sorted(re.findall(r"`(\w+)`", section[1])) == sorted(names)
+    assert len(set(EVERY)) == len(EVERY)
+    assert not {"letter", "spambase"} & set(EVERY)
+    assert not {"letter", "spambase"} & set(data.SETS)
+
+
+def test_tables_of_the_suite_have_a_size_that_fits() -> None:
+    for name in EVERY:
+        assert data.SETS[name].table is not None
+        assert 1000 <= data.SETS[name].rows <= 60_000
+
+
+def test_runs_are_stored_and_not_repeated(
+    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out" / "tables.jsonl"
+    options = ["--methods", "boosting,kafnets", "--tables", "german,slid", "--output", str(output)]
+    run.main([*options, "--divisions", "1"])
+    lines = list(run.stored(output))
+    assert [(line["table"], line["method"]) for line in lines] == [
+        ("german", "boosting"),
+        ("german", "kafnets"),
+        ("slid", "boosting"),
+        ("slid", "kafnets"),
+    ]
+    for line in lines:
+        assert (line["division"], line["part"]) == (0, "validation")
+        assert line["rows"][0] == 42
+        assert line["scores"]["error"] >= 0
+        assert set(line["seconds"]) == {"fit", "fit_cpu", "predict"}
+        assert line["provenance"]["versions"]["scikit-learn"]
+    # A crash in the middle of a line, and another call: only what is missing is run.
+    whole = output.read_text(encoding="utf-8").splitlines(keepends=True)
+    output.write_text("".join(whole[:3]) + whole[3][:50], encoding="utf-8")
+    capsys.readouterr()
+    run.main([*options, "--divisions", "1"])
+    assert capsys.readouterr().out.startswith("1/1 slid kafnets 0 validation: ")
+    again = list(run.stored(output))
+    assert again[3]["scores"] == json.loads(whole[3])["scores"]
+    run.main([*options, "--divisions", "1"])
+    assert capsys.readouterr().out == ""
+
+
+def test_failed_runs_are_stored_with_their_reason(
+    small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def fit(self, rows: object, target: object) -> None:
+            raise ArithmeticError("diverged")
+
+    output = tmp_path / "tables.jsonl"
+    one = [run.Run("german", "boosting", 0, "test")]
+    with monkeypatch.context() as patched:
+        patched.setattr(rivals, "model_for", lambda *_: Failing())
+        run.run_all(one, output)
+    assert [line["failed"] for line in run.stored(output)] == ["ArithmeticError: diverged"]
+    run.run_all(one, output)
+    assert len(list(run.stored(output))) == 1
+    run.run_all(one, output, retry=True)
+    failed, scored = run.stored(output)
+    assert "scores" not in failed
+    assert scored["rows"] == failed["rows"]
+    assert scored["scores"]["error"] >= 0
+
+
+def test_confirmation_tables_are_scored_on_the_test_part(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong, message in (
+        (["--group", "confirmation", "--part", "validation"], "nothing is chosen on confirmation tables"),
+        (["--tables", "abalone"], "not in the group development: abalone"),
+    ):
+        with pytest.raises(SystemExit):
+            run.main(["--methods", "boosting", *wrong])
+        assert message in capsys.readouterr().err
+
+
+def test_the_error_of_unbalanced_classes_is_of_ranks() -> None:
+    rare = tables.read({"a": np.arange(200.0) / 3}, (np.arange(200) >= 185).astype(int), name="rare")
+    target = np.array([0, 0, 0, 1])
+    outputs = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.7, 0.3]])
+    found = run.scores(rare, outputs, target)
+    assert found["error"] == pytest.approx(1 / 3)
+    assert found["error_rate"] == 0.5
+    even = tables.read({"a": np.arange(200.0) / 3}, np.arange(200) % 2, name="even")
+    assert run.scores(even, outputs, target)["error"] == 0.5
+    numbers = tables.read({"a": np.arange(200.0)}, np.arange(200.0) / 7, name="numbers")
+    assert run.scores(numbers, np.array([1.0, 2.0]), np.array([1.0, 4.0]))["error"] == pytest.approx(
+        np.sqrt(2)
+    )
+
+
+@pytest.mark.parametrize("method", ["forest", "mlp", "lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("name", ["german", "slid"])
+@pytest.mark.filterwarnings("ignore")
+def test_rivals_learn_from_columns_as_they_are(small: None, method: str, name: str) -> None:
+    if rivals.PACKAGES[method] != "scikit-learn":
+        pytest.importorskip(rivals.PACKAGES[method])
+    result = run.Run(name, method, 0, "test").result()
+    assert "failed" not in result
+    assert np.isfinite(list(result["scores"].values())).all()
+
+
+def test_methods_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(ModuleNotFoundError, match="lightgbm needs lightgbm: pip install lightgbm"):
+        rivals.model_for("lightgbm", "binary", 0)
+    with pytest.raises(
+        ValueError, match=r"method must be kafnets, kafnets:ACTIVATION, lightgbm, .* got 'lightgbn'"
+    ):
+        rivals.model_for("lightgbn", "binary", 0)
