@@ -31,9 +31,9 @@ docs: $(INSTALLED)
 browser:
 	command -v chromium || (apt-get update -q && apt-get install -y -q --no-install-recommends chromium)
 
-# The README's pictures, from the stored results.
-pictures: $(INSTALLED)
-	$(BIN)/python scripts/draw_readme.py
+# The README's pictures: from the stored results, and the page of the demo.
+pictures: demo
+	$(BIN)/python scripts/draw_readme.py demo-output
 
 # The native kernels under AddressSanitizer and UBSan.
 sanitize: $(INSTALLED)

@@ -4,15 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import kernels, memory, reading, rivals, training
+from kafnets.benchmark import kernels, memory, rivals, training
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.cli import app
-from kafnets.data import susy
 from kafnets.registry import facts_of, names
 from kafnets.timing import interleaved
 
@@ -87,11 +85,3 @@ def test_a_loop_that_learns_something_else_is_not_timed(monkeypatch: pytest.Monk
     monkeypatch.setattr(training, "LOOPS", {"bare": training._bare, "lazy": lambda *_: lambda: None})
     with pytest.raises(AssertionError, match="the lazy loop does not learn what the bare one does"):
         training.run(quick=True, say=lambda _: None)
-
-
-def test_generated_rows_are_read_as_the_published_ones_are(tmp_path: Path) -> None:
-    size = reading.generate(tmp_path / "SUSY.csv.gz", 2 * reading.BLOCK)
-    arrays = susy.read_original(tmp_path / "SUSY.csv.gz")
-    assert arrays["X"].shape == (100_000, 18)
-    assert arrays["X"].dtype == np.float32
-    assert size / 100_000 == pytest.approx(2.42e9 / 5e6, rel=0.01)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from kafnets.cli import app
 from kafnets.comparison.runner import execute
 from kafnets.paper import rl
-from kafnets.paper.evidence import Evidence
+from kafnets.paper.evidence import Evidence, Missing
 from kafnets.paper.figures import results
 from kafnets.rl import published
 from kafnets.rl.published import ENVIRONMENTS
@@ -117,7 +117,7 @@ def test_figure(finished: Path, tmp_path: Path) -> None:
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["swimmer", "humanoidstandup", "inverted_pendulum, 1 seed"]
     assert [line.get_label() for line in figure.axes[2].lines] == ["tanh", "kaf"]
-    with pytest.raises(results.Missing, match="kafnets reproduce rl"):
+    with pytest.raises(Missing, match="kafnets reproduce rl"):
         results.reinforcement_learning(Evidence(tmp_path))
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
+from kafnets.comparison.table import Table
 from kafnets.ops import use_backend
 from kafnets.provenance import provenance
 from kafnets.timing import in_turns, threads
@@ -90,11 +89,11 @@ def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def print_result(result: dict[str, Any], console: Console) -> None:
-    """Steps a second, relative to tanh."""
-    table = Table("environment", *(f"{name} / tanh" for name in ACTIVATIONS), title="steps a second")
-    for environment, ratios in result["ratios"].items():
-        table.add_row(environment, *(f"{ratios[name]['median']:.2f}" for name in ACTIVATIONS))
-    console.print(table)
-    for bar in result["bars"]:
-        console.print(f"{bar['what']}: {bar['measured']:.2f} {'met' if bar['met'] else 'NOT MET'}")
+def tables(result: dict[str, Any]) -> list[Table]:
+    """Steps per second, relative to tanh."""
+    rows = (
+        (environment, *(f"{ratios[name]['median']:.2f}" for name in ACTIVATIONS))
+        for environment, ratios in result["ratios"].items()
+    )
+    headings = ("environment", *(f"{name} / tanh" for name in ACTIVATIONS))
+    return [Table("steps per second", headings, tuple(rows))]

@@ -14,11 +14,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import kafnets
 from kafnets.benchmark.adapters import ADAPTERS, Adapter, Module, Torch
+from kafnets.comparison.table import Table
 from kafnets.provenance import provenance
 
 PARTS = ("forward", "input gradient", "coefficient gradient")
@@ -123,36 +122,37 @@ def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def print_result(result: dict[str, Any], console: Console) -> None:
+def tables(result: dict[str, Any]) -> list[Table]:
     """Errors, then times."""
-    table = Table(
-        "framework",
-        "",
-        *(f"{part}, {dtype}" for dtype in TOLERANCE for part in PARTS),
-        title="largest errors against the plain formula in float64, over the largest value",
-    )
-    times = Table(
-        "framework",
-        *(f"{kind} / {own}" for kind in KINDS for own in ("PReLU", "ELU")),
-        title=f"forward + backward on {ROWS} x {CHANNELS}, one thread, over the framework's own",
-    )
+    errors, times = [], []
+    rows, columns = result["shape"]
+    ratios = [(kind, own) for kind in KINDS for own in ("PReLU", "ELU")]
+    parts = [(part, dtype) for dtype in TOLERANCE for part in PARTS]
     for name, found in result["frameworks"].items():
         if "missing" in found:
-            told = f"needs {', '.join(found['missing'])}"
-            table.add_row(name, told)
-            times.add_row(name, told)
             continue
-        for kind, errors in found["errors"].items():
-            shown = (f"{errors[dtype][part]:.0e}" for dtype in TOLERANCE for part in PARTS)
-            table.add_row(name, kind, *shown)
+        for kind, by_type in found["errors"].items():
+            errors.append((name, kind, *(f"{by_type[dtype][part]:.0e}" for part, dtype in parts)))
         median = {step: timing["median"] for step, timing in found["times"].items()}
-        times.add_row(
-            name, *(f"{median[kind] / median[own]:.2f}" for kind in KINDS for own in ("PReLU", "ELU"))
-        )
-    console.print(table)
-    console.print(times)
-    for bar in result["bars"]:
-        console.print(f"{bar['what']}: {bar['measured']:.1e} {'met' if bar['met'] else 'NOT MET'}")
+        times.append((name, *(f"{median[kind] / median[own]:.2f}" for kind, own in ratios)))
+    missing = [
+        f"{name} needs {', '.join(found['missing'])}"
+        for name, found in result["frameworks"].items()
+        if "missing" in found
+    ]
+    return [
+        Table(
+            "largest errors against the plain formula in float64, over the largest value",
+            ("framework", "", *(f"{part}, {dtype}" for part, dtype in parts)),
+            tuple(errors),
+            "; ".join(missing),
+        ),
+        Table(
+            f"forward + backward on {rows:,} x {columns}, one thread, over the framework's own",
+            ("framework", *(f"{kind} / {own}" for kind, own in ratios)),
+            tuple(times),
+        ),
+    ]
 
 
 def _version(package: str) -> str:

@@ -1,45 +1,68 @@
-"""Showing a benchmark's result: tables on the terminal, a picture."""
+"""Showing a benchmark's result: tables, a picture."""
 
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from kafnets.comparison.table import Table
+
+PARTS = {
+    "one thread": "nn.PReLU",
+    "beside the plain formulas": "KAF, D=20, fused",
+    "all threads": "nn.PReLU",
+}
+"""Of the benchmark of kernels, each with what times are relative to."""
 
 
-def print_result(result: dict[str, Any], console: Console) -> None:
-    """Tables of times relative to PReLU, of the bars, and where they come from."""
-    for part, unit in (
-        ("one thread", "nn.PReLU"),
-        ("beside the plain formulas", "KAF, D=20, fused"),
-        ("all threads", "nn.PReLU"),
-    ):
-        for shape, timings in result.get(part, {}).items():
-            if isinstance(timings, dict):
-                console.print(_times(f"{shape}, {part}: forward + backward", timings, unit))
-    table = Table("claim", "measured", "bar", "met", title="What is claimed")
-    for bar in result["bars"]:
-        color = "green" if bar["met"] else "red"
-        met = f"[{color}]{'yes' if bar['met'] else 'no'}[/]"
-        table.add_row(bar["what"], f"{bar['measured']:.2f}", bar["bar"], met)
-    console.print(table)
-    source = result["provenance"]
-    console.print(
-        f"torch {source['versions']['torch']}, {source['hardware']['processor']}, "
-        f"{source['hardware']['backend']}, commit {source['commit'][:12]}, {result['profile']} profile"
-    )
+def tables(result: dict[str, Any], part: str = "") -> list[Table]:
+    """Times of forward and backward passes of kernels, one table per shape of the input.
+
+    Args:
+        result: of ``kafnets.benchmark.kernels``.
+        part: one of :data:`PARTS`; all of them, and a training step, by default.
+    """
+    found = [
+        relative(f"Input {shape}, {name}", "activation", timings, unit)
+        for name, unit in PARTS.items()
+        if part in ("", name)
+        for shape, timings in result.get(name, {}).items()
+        if isinstance(timings, dict)
+    ]
+    return found if part else [*found, training_step(result)]
 
 
-def _times(title: str, timings: dict[str, Any], unit: str) -> Table:
-    table = Table("activation", "ms (median)", f"/ {unit}", "10 % - 90 %", title=title)
-    for name, timing in sorted(timings.items(), key=lambda item: item[1]["median"]):
-        table.add_row(
-            name,
-            f"{timing['median']:.3f}",
-            f"{timing['median'] / timings[unit]['median']:.2f}",
-            f"{timing['p10']:.3f} - {timing['p90']:.3f}",
+def training_step(result: dict[str, Any]) -> Table:
+    """Times of a whole step."""
+    return relative("Training step, one thread", "network", result["training step"], "ReLU, 2 x 300")
+
+
+def relative(title: str, heading: str, timings: dict[str, Any], unit: str) -> Table:
+    """Medians relative to that of ``unit``, the fastest first."""
+    ordered = sorted(timings.items(), key=lambda item: item[1]["median"])
+    rows = ((name, f"{timing['median'] / timings[unit]['median']:.2f}") for name, timing in ordered)
+    return Table(title, (heading, f"time / {unit}"), tuple(rows))
+
+
+def bars_table(result: dict[str, Any]) -> Table:
+    """What was asked for, and whether it is met."""
+    rows = tuple(
+        (
+            bar["what"],
+            f"{bar['measured']:.2f}" if bar["measured"] > 0.01 else f"{bar['measured']:.1e}",
+            bar["bar"],
+            "yes" if bar["met"] else "**no**",
         )
-    return table
+        for bar in result["bars"]
+    )
+    return Table("What is claimed", ("claim", "measured", "bar", "met"), rows)
+
+
+def source(result: dict[str, Any]) -> str:
+    """What it was measured with."""
+    stamp, machine = result["provenance"], result["provenance"]["hardware"]
+    return (
+        f"torch {stamp['versions']['torch']}, {machine['processor']} with {machine['cores']} cores, "
+        f"{machine['backend']}, commit {stamp['commit'][:12]}, {result['profile']} profile"
+    )
 
 
 STYLES = {

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
+from kafnets.comparison.table import Table
 from kafnets.provenance import provenance
 from kafnets.registry import create, facts_of
 from kafnets.timing import interleaved, threads
@@ -138,13 +137,11 @@ PLAIN: dict[str, Plain] = {
 """Straightforward versions of all that are not torch's own, for (batch, features)."""
 
 
-def print_result(result: dict[str, Any], console: Console) -> None:
-    """A table a shape."""
-    for shape, times in result["times"].items():
-        table = Table(
-            "activation", "ours [ms]", "plain torch [ms]", "ours / plain", title=f"{shape}, one thread"
-        )
-        for name, timing in times.items():
-            ours, plain = timing["ours"]["median"], timing["plain"]["median"]
-            table.add_row(name, f"{ours:.3f}", f"{plain:.3f}", f"{ours / plain:.2f}")
-        console.print(table)
+def tables(result: dict[str, Any]) -> list[Table]:
+    """Ours relative to the plain version, by shape."""
+    by_shape = result["times"]
+    rows = []
+    for name in next(iter(by_shape.values())):
+        timings = (times[name] for times in by_shape.values())
+        rows.append((name, *(f"{each['ours']['median'] / each['plain']['median']:.2f}" for each in timings)))
+    return [Table("ours / plain torch, one thread", ("activation", *by_shape), tuple(rows))]

@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
 
 from kafnets import data
+from kafnets.comparison.table import Table
 from kafnets.networks import mlp
 from kafnets.nn.regularization import param_groups
 from kafnets.provenance import provenance
@@ -166,13 +165,11 @@ def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def print_result(result: dict[str, Any], console: Console) -> None:
-    """A table an activation."""
-    for activation, times in result["times"].items():
-        table = Table("loop", "an epoch [ms]", "over the bare one", title=f"{activation}, one thread")
-        for name, timing in times.items():
-            ratio = timing["median"] / times[BARE]["median"]
-            table.add_row(name, f"{timing['median']:.2f}", f"{ratio:.2f}")
-        console.print(table)
-    for bar in result["bars"]:
-        console.print(f"{bar['what']}: {bar['measured']:.2f} {'met' if bar['met'] else 'NOT MET'}")
+def tables(result: dict[str, Any]) -> list[Table]:
+    """An epoch of each loop relative to the bare one, by activation."""
+    times = result["times"]
+    rows = []
+    for loop in next(iter(times.values())):
+        ratios = (f"{each[loop]['median'] / each[BARE]['median']:.2f}" for each in times.values())
+        rows.append((loop, *ratios))
+    return [Table("an epoch / the bare loop's, one thread", ("loop", *times), tuple(rows))]

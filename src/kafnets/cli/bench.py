@@ -17,7 +17,6 @@ class What(StrEnum):
     kernels = "kernels"
     rivals = "rivals"
     training = "training"
-    reading = "reading"
     acting = "acting"
     frameworks = "frameworks"
 
@@ -27,8 +26,8 @@ def bench(
         What,
         typer.Argument(
             help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
-            "training: the loop beside a bare one. reading: memory for all of SUSY. acting: policies on "
-            "MuJoCo. frameworks: JAX, Keras and autograd beside the plain formula."
+            "training: the loop beside a bare one. acting: policies on MuJoCo."
+            " frameworks: JAX, Keras and autograd beside the plain formula."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
@@ -40,13 +39,12 @@ def bench(
 
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
-    from kafnets.benchmark import acting, frameworks, kernels, reading, report, rivals, training
+    from kafnets.benchmark import acting, frameworks, kernels, report, rivals, training
 
     measured = {
         What.kernels: kernels,
         What.rivals: rivals,
         What.training: training,
-        What.reading: reading,
         What.acting: acting,
         What.frameworks: frameworks,
     }[what]
@@ -59,7 +57,11 @@ def bench(
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None
-    (report if what == What.kernels else measured).print_result(result, console)
+    for table in (report if what == What.kernels else measured).tables(result):
+        console.print(table.rich())
+    if "bars" in result:
+        console.print(report.bars_table(result).rich())
+    console.print(report.source(result), highlight=False, soft_wrap=True)
     stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if what == What.kernels:
         report.draw(result, output / "kernels.png")

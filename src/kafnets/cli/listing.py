@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # they import torch, which takes long, and a command's help n
     from kafnets.comparison.runner import Runnable
     from kafnets.comparison.summary import Cell
     from kafnets.comparison.sweep import Told, Watched
-    from kafnets.paper.published import Published
 
 
 @contextmanager
@@ -62,7 +61,7 @@ def ranked_table(cells: list[Cell], ratios: Mapping[str, float], title: str) -> 
         table.add_row(
             str(place),
             cell.label,
-            _score(cell) + runs,
+            str(cell) + runs,
             f"{cell.parameters:,}",
             *(["-" if ratio is None else f"{ratio:.2f}"] if ratios else []),
         )
@@ -98,84 +97,3 @@ def verdict(cells: list[Cell], baseline: str) -> str:
 
 def _best_first(cells: list[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda cell: -cell.mean)
-
-
-def _score(cell: Cell) -> str:
-    return f"{cell.mean:.4f} ± {cell.deviation:.4f}" if len(cell.test) > 1 else f"{cell.mean:.4f}"
-
-
-def result_table(
-    cells: list[Cell], published: Mapping[tuple[str, int], Published], experiment: str, profile: str
-) -> Table:
-    """Means and deviations over seeds, best first, the paper's value beside."""
-    metric, data = (cells[0].metric, cells[0].data) if cells else ("score", experiment)
-    note = (
-        ""
-        if profile == "paper" or not published
-        else "The paper's values are for its own setting: see --profile paper."
-    )
-    table = Table(
-        "activation",
-        "layers",
-        f"test {metric}",
-        "seeds",
-        "parameters",
-        "paper",
-        "difference",
-        title=f"{experiment}, {profile} profile, on {data}",
-        caption=note,
-    )
-    for cell in _best_first(cells):
-        paper = published.get((cell.label, cell.layers))
-        table.add_row(
-            cell.label,
-            str(cell.layers),
-            _score(cell),
-            str(len(cell.test)) + (f" of {cell.wanted}" if len(cell.test) < cell.wanted else ""),
-            f"{cell.parameters:,}",
-            "-" if paper is None else f"{paper.mean:.4f}",
-            "-" if paper is None else f"{cell.mean - paper.mean:+.4f}",
-        )
-    return table
-
-
-def reward_tables(final: list[Cell], areas: list[Cell], steps: int) -> Iterator[Table]:
-    """One an environment, best first; p-values are against its first activation."""
-    area_of = {(cell.data, cell.label): cell for cell in areas}
-    for environment in dict.fromkeys(cell.data for cell in final):
-        own = [cell for cell in final if cell.data == environment]
-        base = own[0]
-        table = Table(
-            "activation",
-            "final reward",
-            "p",
-            "area",
-            "p",
-            "seeds",
-            "parameters",
-            title=f"{environment}, {steps:,} steps of PPO",
-            caption="Final: mean of the episodes in the last tenth. Area: mean of the curve over all steps. "
-            f"p: paired t-test over seeds against {base.label}"
-            + (", times the number of rivals." if len(own) > 2 else "."),
-        )
-        for cell in _best_first(own):
-            area = area_of[cell.data, cell.label]
-            table.add_row(
-                cell.label,
-                _reward(cell),
-                _p_value(cell, base, len(own) - 1),
-                _reward(area),
-                _p_value(area, area_of[base.data, base.label], len(own) - 1),
-                str(len(cell.test)) + (f" of {cell.wanted}" if len(cell.test) < cell.wanted else ""),
-                f"{cell.parameters:,}",
-            )
-        yield table
-
-
-def _reward(cell: Cell) -> str:
-    return f"{cell.mean:,.1f} ± {cell.deviation:,.1f}" if len(cell.test) > 1 else f"{cell.mean:,.1f}"
-
-
-def _p_value(cell: Cell, base: Cell, rivals: int) -> str:
-    tested = None if cell is base else cell.against(base)
-    return "-" if tested is None else f"{tested.corrected(rivals).p_value:.2g}"

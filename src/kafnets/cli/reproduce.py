@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kafnets.cli.listing import ranked_table, result_table, reward_tables
+from kafnets.cli.listing import ranked_table
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
@@ -39,6 +39,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         from kafnets.comparison import summary
         from kafnets.comparison.runner import finished
         from kafnets.paper.experiments import EXPERIMENTS
+        from kafnets.paper.run_tables import result_table
 
         paper = EXPERIMENTS[experiment]
         with refusing():
@@ -52,7 +53,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
         with refusing():
             found = summary.cells(finished(chosen, output), wanted=seeds)
-        console.print(result_table(found, paper.published, experiment, profile))
+        console.print(result_table(found, paper.published, experiment, profile).rich())
 
     return command
 
@@ -99,6 +100,7 @@ def reinforcement_learning(
     from kafnets.comparison import summary
     from kafnets.comparison.runner import finished
     from kafnets.paper import rl
+    from kafnets.paper.run_tables import reward_tables
     from kafnets.train.processes import total_processes
 
     if total_processes() > 1:
@@ -113,7 +115,7 @@ def reinforcement_learning(
         records = finished(chosen, output)
         final, areas = (summary.cells(records, metric, wanted=seeds) for metric in ("reward", "area"))
     for table in reward_tables(final, areas, steps):
-        console.print(table)
+        console.print(table.rich())
 
 
 @reproduce.command("wider")
@@ -185,19 +187,19 @@ def every_table(
         bool, typer.Option("--check", help="Write nothing; fail if a document says something else.")
     ] = False,
 ) -> None:
-    """Write every table and verdict again from the stored runs: docs/results.md and the README's summary.
+    """Write every table and verdict in the documents of a checkout again, from the stored runs.
 
     Example: kafnets reproduce all --check
 
     Nothing is trained. The other commands of this group add runs to the folder of results.
     """
-    from kafnets.paper import page
+    from kafnets.paper import documents
 
     console = console_of_this_process()
     with refusing():
         if check:
-            if stale := page.stale(folder):
+            if stale := documents.stale(folder):
                 refuse(f"{', '.join(map(str, stale))} does not say what is stored: run kafnets reproduce all")
             console.print("The documents say what the stored runs say.")
         else:
-            console.print(f"written: {', '.join(map(str, page.write(folder)))}", soft_wrap=True)
+            console.print(f"written: {', '.join(map(str, documents.write(folder)))}", soft_wrap=True)

@@ -10,6 +10,9 @@ from kafnets.comparison.statistics import Alternative, PairedTest, equivalence_t
 from kafnets.data import has_fixed_test
 from kafnets.train.metrics import MAIN
 
+REWARDS = ("area", "reward", "greedy")
+"""Scores of reinforcement learning."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -40,6 +43,23 @@ class Cell:
     def deviation(self) -> float:
         """Of the seeds, as a sample; NaN for one."""
         return float(np.std(list(self.test.values()), ddof=1)) if len(self.test) > 1 else float("nan")
+
+    @property
+    def digits(self) -> int:
+        """To show of a score: rewards have no fixed range."""
+        if self.metric not in REWARDS:
+            return 4
+        return 0 if abs(self.mean) >= 1000 else 1
+
+    @property
+    def shown_mean(self) -> str:
+        """With its digits."""
+        return f"{self.mean:,.{self.digits}f}"
+
+    def __str__(self) -> str:
+        """Mean ± deviation; the mean alone for one seed."""
+        deviation = f" ± {self.deviation:,.{self.digits}f}" if len(self.test) > 1 else ""
+        return self.shown_mean + deviation
 
     @property
     def mean_validation(self) -> float:

@@ -13,6 +13,10 @@ from kafnets.paper import rl, wider
 from kafnets.paper.store import Runs, runs_in
 
 
+class Missing(Exception):  # noqa: N818
+    """There is no stored result; says how to get one."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What was run, and what was measured.
@@ -104,10 +108,13 @@ class Evidence:
         labels = dict.fromkeys(each.label for each in wider.descriptions([data], seeds=1))
         return _labeled(self.of_experiment("wider", data), list(labels), lambda _: True)
 
-    def benchmark(self, name: str) -> dict[str, Any] | None:
-        """What has been measured, by the name of its file; None if it has not."""
+    def benchmark(self, name: str) -> dict[str, Any]:
+        """What has been measured, by the name of its file."""
         path = self.benchmarks / f"{name}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        if not path.exists():
+            raise Missing(f"{path} does not exist: measurements are stored in a checkout of kafnets")
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
 
 
 def _labeled(

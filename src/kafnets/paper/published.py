@@ -11,6 +11,28 @@ class Published:
     deviation: float | None = None
     parameters: int | None = None
 
+    def __str__(self) -> str:
+        return f"{self.mean:.4f}" + ("" if self.deviation is None else f" ± {self.deviation}")
+
+
+NAMES = {
+    "relu": "ReLU",
+    "elu": "ELU",
+    "selu": "SELU",
+    "prelu": "PReLU",
+    "apl": "APL",
+    "saf": "SAF",
+    "maxout": "Maxout",
+    "kaf": "KAF",
+    "kaf2d": "2D-KAF",
+}
+"""What the paper's tables call activations."""
+
+
+def shown_name(label: str) -> str:
+    """As the paper has it, if it does."""
+    return NAMES.get(label, label)
+
 
 Table = dict[tuple[str, int], Published]
 """By label and number of layers."""

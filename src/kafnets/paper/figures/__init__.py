@@ -5,9 +5,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from kafnets.paper.evidence import Evidence
-from kafnets.paper.figures import functions, results, tables
-from kafnets.paper.figures.results import Missing as Missing
+from kafnets.comparison.table import Table
+from kafnets.paper import tables
+from kafnets.paper.evidence import Evidence, Missing
+from kafnets.paper.figures import functions, results
 
 FIGURES: dict[str, Callable[[Evidence], Figure]] = {
     "figure-1-spline-interpolation": lambda _: functions.splines(),
@@ -22,7 +23,7 @@ FIGURES: dict[str, Callable[[Evidence], Figure]] = {
 }
 """By number and subject: draws it, given what is stored."""
 
-TABLES: dict[str, Callable[[Evidence], tables.Table]] = {
+TABLES: dict[str, Callable[[Evidence], Table]] = {
     "table-1-activations": lambda _: tables.activations(),
     "table-2-susy": tables.susy,
 }
@@ -33,7 +34,7 @@ def write_all(evidence: Evidence, folder: Path) -> Iterator[tuple[str, str]]:
 
     Args:
         evidence: what is stored.
-        folder: for the pictures, as PNG and PDF, and the tables, as Markdown and LaTeX.
+        folder: for the pictures, as PNG and PDF, and the tables, as Markdown.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in FIGURES.items():
@@ -51,6 +52,6 @@ def write_all(evidence: Evidence, folder: Path) -> Iterator[tuple[str, str]]:
         except Missing as why:
             yield name, str(why)
             continue
-        (folder / f"{name}.md").write_text(table.markdown(), encoding="utf-8")
-        (folder / f"{name}.tex").write_text(table.latex(), encoding="utf-8")
+        text = f"# {table.title}\n\n{table.markdown()}\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
         yield name, "written"

@@ -8,12 +8,8 @@ from matplotlib.figure import Figure
 from kafnets.comparison.record import Epoch
 from kafnets.paper import cifar10 as cifar10_experiment
 from kafnets.paper import rl, sensorless
-from kafnets.paper.evidence import Evidence
+from kafnets.paper.evidence import Evidence, Missing
 from kafnets.plot import stored_shapes, style, training_curves
-
-
-class Missing(Exception):  # noqa: N818
-    """There is no stored result to draw from; says how to get one."""
 
 
 def trained_kafs(evidence: Evidence) -> Figure:

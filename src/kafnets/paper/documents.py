@@ -1,0 +1,165 @@
+"""Tables in the documents of a checkout, written between marker lines from what is stored.
+
+``<!-- generated: NAME -->`` and ``<!-- end -->`` enclose one; the prose around them is written by hand.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from kafnets.benchmark import acting, frameworks, report, rivals, training
+from kafnets.comparison.ranking import Ranking
+from kafnets.comparison.table import Table
+from kafnets.paper import tables
+from kafnets.paper.claims import verdicts
+from kafnets.paper.evidence import Evidence
+
+DOCUMENTS = (
+    Path("README.md"),
+    *(Path(f"docs/{name}.md") for name in ("results", "reinforcement-learning", "speed", "frameworks")),
+)
+DIAGRAM = Path("docs/images/critical-difference.svg")
+BLOCK = re.compile(r"<!-- generated: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+
+Maker = Callable[[Evidence], str]
+
+
+def _table(make: Callable[[Evidence], Table]) -> Maker:
+    return lambda evidence: make(evidence).markdown()
+
+
+def _titled(make: Callable[[Evidence], Table]) -> Maker:
+    def text(evidence: Evidence) -> str:
+        table = make(evidence)
+        return f"**{table.title}**\n\n{table.markdown()}"
+
+    return text
+
+
+def _kernels(part: str) -> Maker:
+    """Times of one part of the benchmark of kernels, a table for each shape of the input."""
+
+    def text(evidence: Evidence) -> str:
+        found = report.tables(evidence.benchmark("cpu/kernels"), part)
+        return "\n\n".join(f"{table.title}:\n\n{table.markdown()}" for table in found)
+
+    return text
+
+
+def _measured(name: str, *makers: Callable[[dict[str, object]], Table]) -> Maker:
+    """Tables of a benchmark, and what it was measured with."""
+
+    def text(evidence: Evidence) -> str:
+        result = evidence.benchmark(f"cpu/{name}")
+        shown = [make(result).markdown() for make in makers]
+        return "\n\n".join([*shown, f"Measured on {report.source(result)}."])
+
+    return text
+
+
+def _versions(evidence: Evidence) -> str:
+    result = evidence.benchmark("cpu/frameworks")
+    found: dict[str, str] = {}
+    for each in result["frameworks"].values():
+        found |= each.get("versions", {})
+    listed = ", ".join(f"{package} {version}" for package, version in sorted(found.items()))
+    return f"Measured with {listed}, on {report.source(result)}."
+
+
+def _made_with(evidence: Evidence) -> str:
+    """Versions and processors of all stored runs."""
+    stamps = [record.provenance for record in evidence.records]
+    found = {
+        "commit": {" ".join([each["commit"][:12], *each["commit"].split()[1:]]) for each in stamps},
+        "processor": {each["hardware"]["processor"] for each in stamps},
+        "python": {each["versions"]["python"] for each in stamps},
+        "torch": {each["versions"]["torch"] for each in stamps},
+    }
+    return "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in found.items()) + "."
+
+
+GENERATED: dict[str, Maker] = {
+    "claims": lambda evidence: tables.verdict_table(verdicts(evidence)).markdown(),
+    "evidence": lambda evidence: tables.question_table(verdicts(evidence)).markdown(),
+    "sensorless-paper": _table(tables.sensorless_paper),
+    "sensorless": _table(tables.sensorless_all),
+    "dictionary-sizes": _table(tables.dictionary_sizes),
+    "susy": _titled(partial(tables.susy, profiles=["sample"])),
+    "cifar10-small": _titled(partial(tables.modules, profile="small")),
+    "cifar10-short": _titled(partial(tables.modules, profile="short")),
+    "policies": _table(tables.policies),
+    "policy-tests": _table(tables.policy_tests),
+    "wider": _table(tables.wider_scores),
+    "chosen-settings": _table(tables.chosen_settings),
+    "recipe-variants": _table(tables.variants),
+    "recipe": _table(tables.recipe),
+    "made-with": _made_with,
+    "speed-claims": _measured("kernels", report.bars_table),
+    "speed-one-thread": _kernels("one thread"),
+    "speed-plain": _kernels("beside the plain formulas"),
+    "speed-all-threads": _kernels("all threads"),
+    "speed-step": _measured("kernels", report.training_step),
+    "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
+    "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
+    "acting": _measured("acting", lambda result: acting.tables(result)[0]),
+    "framework-errors": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[
+        0
+    ].markdown(),
+    "framework-times": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[1].markdown(),
+    "framework-versions": _versions,
+}
+"""By the name that stands in the marker."""
+
+
+def written(root: Path, path: Path, evidence: Evidence) -> str:
+    """What a document should say."""
+    if not (root / path).exists():
+        raise FileNotFoundError(
+            f"--folder must be a checkout of kafnets, with {path} in it, got {str(root)!r}"
+        )
+
+    def replaced(block: re.Match[str]) -> str:
+        name = block[1]
+        if name not in GENERATED:
+            raise ValueError(f"{path}: nothing is called {name!r}: there are {', '.join(GENERATED)}")
+        return f"<!-- generated: {name} -->\n\n{GENERATED[name](evidence)}\n\n<!-- end -->"
+
+    return BLOCK.sub(replaced, (root / path).read_text(encoding="utf-8"))
+
+
+def stale(root: Path) -> list[Path]:
+    """Documents that say something else, and the diagram if it shows something else."""
+    evidence = Evidence.of(root)
+    found = [
+        path
+        for path in DOCUMENTS
+        if written(root, path, evidence) != (root / path).read_text(encoding="utf-8")
+    ]
+    drawn = (root / DIAGRAM).read_text(encoding="utf-8") if (root / DIAGRAM).exists() else ""
+    return found if _in_words(tables.ranking(evidence)) in drawn else [*found, DIAGRAM]
+
+
+def write(root: Path) -> list[Path]:
+    """Write the tables of all documents, and the diagram of ranks; returns what was written."""
+    from matplotlib import rc_context
+
+    from kafnets.paper.figures.ranks import critical_difference
+
+    evidence = Evidence.of(root)
+    texts = {path: written(root, path, evidence) for path in DOCUMENTS}
+    for path, text in texts.items():
+        (root / path).write_text(text, encoding="utf-8")
+    ranking = tables.ranking(evidence)
+    with rc_context({"svg.hashsalt": "kafnets"}):  # the same names inside it each time
+        critical_difference(ranking).savefig(
+            root / DIAGRAM, metadata={"Date": None, "Description": _in_words(ranking)}
+        )
+    return [*DOCUMENTS, DIAGRAM]
+
+
+def _in_words(ranking: Ranking) -> str:
+    """What the diagram shows, for those who cannot see it and for those who check it."""
+    ranks = ", ".join(f"{label} {rank:.3f}" for label, rank in ranking.ranks.items())
+    critical = f"{ranking.critical_difference:.3f}"
+    return f"Mean ranks over {ranking.sets} data sets: {ranks}; critical difference {critical}"
