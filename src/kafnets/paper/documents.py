@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from kafnets import files
 from kafnets.benchmark import acting, frameworks, report, rivals, training
 from kafnets.comparison.ranking import Ranking
 from kafnets.comparison.table import Table
@@ -149,7 +150,7 @@ def write(root: Path) -> list[Path]:
     evidence = Evidence.of(root)
     texts = {path: written(root, path, evidence) for path in DOCUMENTS}
     for path, text in texts.items():
-        (root / path).write_text(text, encoding="utf-8")
+        files.write(root / path, text)
     ranking = tables.ranking(evidence)
     with rc_context({"svg.hashsalt": "kafnets"}):  # the same names inside it each time
         critical_difference(ranking).savefig(

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from kafnets.comparison.record import Epoch, Key, Record
 from kafnets.comparison.summary import cells
-from kafnets.data.folder import load_arrays, written_at_once
+from kafnets.data.folder import load_arrays
+from kafnets.files import write, written_at_once
 from kafnets.paper.experiments import describe
 from kafnets.train.runs import DONE, RunFolder
 
@@ -132,16 +133,14 @@ class Store:
         ordered = sorted(records, key=lambda record: record.key)
         lines = "".join(f"{_without_epochs(record).to_json()}\n" for record in ordered)
         names = [f"{experiment}.jsonl"]
-        with written_at_once(self.path / names[0]) as temporary:
-            temporary.write_bytes(lines.encode())
+        write(self.path / names[0], lines)
         if arrays:
             names.append(f"{experiment}.npz")
             with written_at_once(self.path / names[1]) as temporary, temporary.open("wb") as stream:
                 np.savez_compressed(stream, **dict(sorted(arrays.items())))  # type: ignore[arg-type]
         sums = self._checksums | {name: _checksum(self.path / name) for name in names}
-        with written_at_once(self.path / CHECKSUMS) as temporary:
-            listed = "".join(f"{value}  {name}\n" for name, value in sorted(sums.items()))
-            temporary.write_bytes(listed.encode())
+        listed = "".join(f"{value}  {name}\n" for name, value in sorted(sums.items()))
+        write(self.path / CHECKSUMS, listed)
 
     @property
     def _checksums(self) -> dict[str, str]:
