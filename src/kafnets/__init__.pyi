@@ -4,6 +4,7 @@ from kafnets import autograd as autograd
 from kafnets import data as data
 from kafnets import dictionaries as dictionaries
 from kafnets import functional as functional
+from kafnets import inspection as inspection
 from kafnets import jax as jax
 from kafnets import keras as keras
 from kafnets import nn as nn
@@ -16,6 +17,7 @@ from kafnets import zoo as zoo
 from kafnets.expansion import Dictionary as Dictionary
 from kafnets.expansion import Expansion as Expansion
 from kafnets.fixed_functions import Base as Base
+from kafnets.inspection import describe as describe
 from kafnets.kernels import Gaussian as Gaussian
 from kafnets.kernels import Kernel as Kernel
 from kafnets.kernels import Periodic as Periodic
@@ -54,7 +56,6 @@ from kafnets.starts import Initializer as Initializer
 from kafnets.starts import Normal as Normal
 from kafnets.starts import Ridge as Ridge
 from kafnets.train import Predictor as Predictor
-from kafnets.words import describe as describe
 from kafnets.zoo import APL as APL
 from kafnets.zoo import PAF as PAF
 from kafnets.zoo import PELU as PELU

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from kafnets.inspection.curves import BINS, POINTS, SIDE, LearnedFunctions, Moment, as_arrays
 from kafnets.train.runs import RunFolder
-from kafnets.train.shapes import BINS, POINTS, SIDE
 
 
 def write_run(
@@ -19,6 +19,8 @@ def write_run(
     hidden: tuple[int, ...] = (8,),
     epochs: int = 5,
     neurons: int = 4,
+    snapshots: int = 12,
+    dictionary: tuple[float, float] | None = None,
     moments: tuple[str, ...] = ("start", "epoch 1", "epoch 2", "epoch 4", "end"),
     data: str = "rows",
     surfaces: bool = False,
@@ -80,17 +82,29 @@ def write_run(
         },
     }
     places = np.linspace(-5, 5, POINTS)
-    shapes: dict[str, np.ndarray] = {}
+    layers = []
     for layer in range(len(hidden)):
         frequency = generator.uniform(0.3, 2, (neurons, 1))
+        made: dict[str, Moment] = {}
         for at, moment in enumerate(moments):
-            key = f"{2 * layer + 1}/{moment}"
             share = np.exp(-((np.linspace(-5, 5, BINS) - 0.2 * at) ** 2))
-            inputs = neurons * (2 if surfaces else 1)
-            shapes[f"{key}/histogram"] = np.tile(share / share.sum(), (inputs, 1)).astype(np.float16)
-            if surfaces:
-                shapes[f"{key}/surfaces"] = generator.normal(size=(neurons, SIDE, SIDE)).astype(np.float16)
-            else:
-                shapes[f"{key}/curves"] = np.sin(frequency * places + at).astype(np.float16)
+            some = neurons if moment == "end" else min(neurons, snapshots)
+            inputs = some * (2 if surfaces else 1)
+            values = (
+                generator.normal(size=(some, SIDE, SIDE)) if surfaces else np.sin(frequency * places + at)
+            )
+            histogram = np.tile(share / share.sum(), (inputs, 1))
+            made[moment] = Moment(values[:some].astype(np.float16), histogram.astype(np.float16))
+        layers.append(
+            LearnedFunctions(
+                str(2 * layer + 1),
+                activation=label,
+                inputs=2 if surfaces else 1,
+                count=neurons,
+                dictionary=dictionary,
+                moments=made,
+            )
+        )
+    shapes = as_arrays(layers)
     folder.finish(report, {"w": torch.zeros(1)}, shapes)
     return folder.path

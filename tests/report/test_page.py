@@ -1,9 +1,13 @@
 """The page, in a real browser: people sort, filter, slide and hover."""
 
+import csv
+import hashlib
+import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from typer.testing import CliRunner
 
 from kafnets.cli import app
 from kafnets.report import write
+from kafnets.report.collect import read
 from tests.report.runs import write_run
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -32,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     for seed in range(3):
         write_run(root, "relu", seed, 0.90 + 0.01 * seed)
-        write_run(root, "kaf", seed, 0.95 + 0.01 * seed, neurons=20)
+        write_run(root, "kaf", seed, 0.95 + 0.01 * seed, neurons=20, dictionary=(-2.0, 2.0))
         write_run(root, "kaf2d", seed, 0.93 + 0.01 * seed, surfaces=True)
         write_run(root, EVIL, seed, 0.5 + 0.01 * seed)
     write_run(root, "tanh", 0, 0.5, finished=False)
@@ -119,9 +124,56 @@ def test_the_slider_moves_the_functions(tab: Tab) -> None:
     playwright.expect(tab.tab.locator("#moment-name")).to_have_text("end", timeout=10_000)
     playwright.expect(tab.tab.locator("#play")).to_have_text("Play", timeout=5_000)
     assert heights() == last
-    tab.tab.get_by_role("button", name="Next neurons").click()
-    assert tab.tab.locator("#neurons").inner_text() == "neurons 12 to 19 of 20 stored"
-    assert len(tab.tab.locator("#words li").all()) == 8
+
+
+@needs_browser
+def test_all_functions_are_reachable(tab: Tab) -> None:
+    assert tab.tab.locator("#neurons").inner_text() == "neurons 0 to 11 of 20"
+    tab.tab.get_by_label("Moment").press("Home")
+    tab.tab.get_by_role("button", name="Next").click()
+    assert tab.tab.locator("#neurons").inner_text() == "neurons 12 to 19 of 20"
+    words = tab.tab.locator("#words li").all_inner_texts()
+    assert len(words) == 8
+    assert words[0].startswith("neuron 12: ")
+    # Only the first functions have snapshots by epoch.
+    assert tab.tab.locator("#moment-name").inner_text() == "end"
+    assert tab.tab.get_by_label("Moment").is_disabled()
+    assert "stored for the first 12 functions only" in tab.tab.locator("#gallery-note").inner_text()
+    assert tab.tab.evaluate("document.getElementById('gallery').data.filter((t) => t.mode).length") == 8
+    tab.tab.get_by_label("From number").fill("5")
+    tab.tab.get_by_label("From number").press("Enter")
+    assert tab.tab.locator("#neurons").inner_text() == "neurons 5 to 16 of 20"
+    tab.tab.get_by_role("button", name="Previous").click()
+    assert tab.tab.locator("#neurons").inner_text() == "neurons 0 to 11 of 20"
+    assert tab.tab.get_by_label("Moment").is_enabled()
+
+
+@needs_browser
+def test_the_dictionary_is_the_recorded_one(tab: Tab) -> None:
+    marks = "document.getElementById('gallery').layout.shapes.slice(0, 2).map((line) => line.x0)"
+    assert tab.tab.evaluate(marks) == [-2, 2]
+    facts = tab.tab.locator("#facts").inner_text()
+    assert facts == "kaf: 20 functions, one per neuron; dictionary from -2 to 2."
+    tab.tab.get_by_label("Network", exact=True).select_option(label="relu, 8 (seed 0)")
+    assert tab.tab.evaluate("document.getElementById('gallery').layout.shapes") == []
+
+
+@needs_browser
+def test_figures_and_ranking_are_saved(tab: Tab) -> None:
+    for chart in ("curves", "by-size", "gallery"):
+        with tab.tab.expect_download() as download:
+            tab.tab.locator(f"button[data-chart={chart}]").click()
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+        assert download.value.suggested_filename.endswith(f"{chart}.svg")
+        assert text.startswith("<svg")
+        assert "<img" not in text
+    with tab.tab.expect_download() as download:
+        tab.tab.get_by_role("button", name="Save as CSV").click()
+    with Path(download.value.path()).open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["activation"] for row in rows] == ["kaf", "kaf2d", "relu", EVIL]
+    assert float(rows[0]["test accuracy"]) == pytest.approx(0.96)
+    assert float(rows[2]["standard deviation of accuracy"]) == pytest.approx(0.01)
 
 
 @needs_browser
@@ -131,7 +183,8 @@ def test_functions_arrive_as_they_were_stored(tab: Tab, runs: Path) -> None:
         for at, moment in enumerate(("start", "epoch 1", "epoch 2", "epoch 4", "end")):
             wanted = stored[f"1/{moment}/curves"][:, ::2].astype(float)
             drawn = tab.tab.evaluate(
-                f"filmed()[gallery.setting].film.layers[0].curves.map((piece) => unpacked(piece)[{at}])"
+                f"Array.from({{ length: {len(wanted)} }}, (_, n) => "
+                f"functionOf(inspected()[gallery.setting].learned.layers[0], {at}, n))"
             )
             np.testing.assert_allclose(np.array(drawn), wanted, atol=2e-3)
 
@@ -155,6 +208,9 @@ def test_functions_of_two_inputs_are_heat_maps(tab: Tab) -> None:
     tab.tab.get_by_label("Network", exact=True).select_option(label="kaf2d, 8 (seed 0)")
     kinds = tab.tab.evaluate("document.getElementById('gallery').data.map((trace) => trace.type)")
     assert kinds == ["heatmap"] * 4
+    scale = tab.tab.evaluate("document.getElementById('gallery').layout.coloraxis")
+    assert scale["cmin"] < -2
+    assert scale["cmax"] > 2
     assert "surface" in tab.tab.locator("#words").inner_text()
 
 
@@ -163,7 +219,7 @@ def test_what_is_missing_and_where_it_comes_from(tab: Tab) -> None:
     missing = tab.tab.locator("#missing").inner_text()
     assert "Unfinished (1)" in missing
     assert "tanh-8/seed-0" in missing
-    assert "Damaged (1)" in missing
+    assert "Skipped (1)" in missing
     assert "its files are not what they were" in missing
     tab.tab.locator("summary").first.click()
     shown = tab.tab.locator("details[open]").inner_text()
@@ -192,7 +248,7 @@ def test_policies_are_ranked_by_reward_and_by_area(browser: Any, tmp_path: Path)
     headings = opened.tab.locator("#table th").all_inner_texts()
     assert headings[2].startswith("test reward")
     assert headings[6:8] == ["test area", "p of the area"]
-    assert headings[-1] == "seconds an iteration"
+    assert headings[-1] == "parameters"
     assert opened.column(7) == ["61.0 ± 1.0", "45.5 ± 0.5"]
     assert opened.column(6)[0] == opened.column(8)[0] == "\u2013"
     assert float(opened.column(8)[1]) < 0.05
@@ -256,6 +312,59 @@ def test_damage_of_every_kind_is_named(tmp_path: Path) -> None:
     assert len(found.damaged) == 3
     shutil.copytree(paths[3], paths[3].with_name("copy"))
     assert "the same setting and seed as" in str(write(tmp_path, tmp_path / "report.html").damaged)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("report.json", lambda content: content["data"].pop("task")),
+        ("report.json", lambda content: content["data"].update(task="poetry")),
+        ("report.json", lambda content: content.update(epochs={"nested": {"deep": [1]}})),
+        ("report.json", lambda content: content["test"].update(accuracy="high")),
+        ("report.json", lambda content: content.update(provenance=["x"])),
+        ("report.json", lambda content: content.update(rows=[1])),
+        ("config.json", lambda content: content.update(label={"a": {"b": 1}})),
+        ("config.json", lambda content: content.update(table={"target": {"a": 1}})),
+        ("config.json", lambda content: content.update(options=json.loads("[" * 40 + "]" * 40))),
+        ("config.json", lambda content: content.pop("hidden")),
+    ],
+)
+def test_one_odd_folder_does_not_keep_the_others_from_their_page(
+    tmp_path: Path, name: str, change: Callable[[Any], object]
+) -> None:
+    for seed in range(2):
+        write_run(tmp_path, "kaf", seed, 0.9)
+    odd = write_run(tmp_path, "odd", 0, 0.5)
+    content = json.loads((odd / name).read_text())
+    change(content)
+    (odd / name).write_text(json.dumps(content))
+    marker = json.loads((odd / "DONE").read_text())
+    marker["sha256"][name] = hashlib.sha256((odd / name).read_bytes()).hexdigest()
+    (odd / "DONE").write_text(json.dumps(marker))
+    result = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "2 runs, 1 skipped" in result.output
+    assert "odd-8/seed-0" in result.output
+
+
+def test_json_without_end_is_named_too(tmp_path: Path) -> None:
+    write_run(tmp_path, "kaf", 0, 0.9)
+    odd = write_run(tmp_path, "odd", 0, 0.5)
+    (odd / "DONE").write_text("[" * 100_000)
+    found = write(tmp_path, tmp_path / "report.html")
+    assert len(found.runs) == len(found.damaged) == 1
+
+
+def test_stored_runs_without_a_record_still_have_their_dictionary(tmp_path: Path) -> None:
+    run = replace(
+        read(write_run(tmp_path, "kaf", 0, 0.9)), config={"activation": "kaf", "options": {"boundary": 2.0}}
+    )
+    with np.load(run.path / "shapes.npz") as stored:
+        arrays = {name: stored[name] for name in stored if name != "layers"}
+    np.savez(run.path / "shapes.npz", **arrays)
+    (layer,) = run.functions()
+    assert layer.dictionary == (-2.0, 2.0)
+    assert layer.count is None
 
 
 def test_nothing_is_fetched_and_nothing_can_end_the_script(page: Path) -> None:

@@ -10,9 +10,11 @@ from kafnets.cli.refusals import refusing
 
 
 def report(
-    runs: Annotated[Path, typer.Argument(help="A folder of runs, of compare or reproduce.")],
+    runs: Annotated[
+        Path, typer.Argument(help="Folder of runs from `kafnets compare` or `kafnets reproduce`.")
+    ],
     output: Annotated[
-        Path | None, typer.Option(help="The page; report.html in that folder by default.")
+        Path | None, typer.Option(help="The page to write; default: report.html in that folder.")
     ] = None,
 ) -> None:
     """Write a page about finished runs: ranking, learning curves, cost, and every learned activation.
@@ -30,7 +32,10 @@ def report(
     if found.unfinished:
         told += f", {len(found.unfinished)} unfinished"
     if found.tuned:
-        told += f", {len(found.tuned)} of `reproduce wider` left out, which have no curves"
+        told += f", {len(found.tuned)} of `reproduce wider` left out (they have no curves)"
     if found.damaged:
-        told += f", {len(found.damaged)} damaged"
-    Console().print(f"{page}: {told}", highlight=False, soft_wrap=True)
+        told += f", {len(found.damaged)} skipped"
+    console = Console()
+    for path, why in found.damaged:
+        console.print(f"note: skipped {path}: {why}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"{page}: {told}", highlight=False, soft_wrap=True, markup=False)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from kafnets.data.splits import Splits
+from kafnets.inspection.snapshots import Snapshots
 from kafnets.provenance import provenance
 from kafnets.train import fit
-from kafnets.train.film import Film
 from kafnets.train.loop import Progress, State
 from kafnets.train.processes import Processes
 from kafnets.train.runs import RunFolder
@@ -29,15 +29,15 @@ def train(
     model = description.build(splits)
     features = torch.from_numpy(splits.test.features)
     resumed = processes.broadcast(checkpoint_of(folder, splits) if processes.global_rank == 0 else None)
-    film = Film(description.seed == 0)
+    snapshots = Snapshots(description.seed == 0)
     if resumed is None:
-        film.take(model, features, "start")
+        snapshots.take(model, features, "start")
     else:
-        film.restore(resumed.pop("film"))
+        snapshots.restore(resumed.pop("snapshots"))
 
     def save(state: State) -> None:
-        film.after_epoch(len(state["log"]), model, features.to(processes.device))
-        folder.save_checkpoint(state | {"film": film.state(), "sha256": splits.digest})
+        snapshots.after_epoch(len(state["log"]), model, features.to(processes.device))
+        folder.save_checkpoint(state | {"snapshots": snapshots.state(), "sha256": splits.digest})
 
     with listening(progress, folder.path, tensorboard=tensorboard) as told:
         trained = fit(
@@ -53,7 +53,7 @@ def train(
     if processes.global_rank > 0:
         return
     model.cpu()
-    film.take(model, features, "end")
+    snapshots.take(model, features, "end")
     report = about(splits) | {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "trained_parameters": sum(each.numel() for each in model.parameters() if each.requires_grad),
@@ -66,7 +66,7 @@ def train(
         "threads": torch.get_num_threads(),
         "provenance": provenance(),
     }
-    folder.finish(report, model.state_dict(), film.shapes)
+    folder.finish(report, model.state_dict(), snapshots.arrays)
 
 
 def checkpoint_of(folder: RunFolder, splits: Splits) -> dict[str, Any] | None:

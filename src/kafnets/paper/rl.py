@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from kafnets.inspection.snapshots import Snapshots
 from kafnets.provenance import provenance
 from kafnets.registry import find
 from kafnets.rl import published
-from kafnets.train.film import Film
 from kafnets.train.loop import Progress
 from kafnets.train.processes import OneProcess, Processes
 from kafnets.train.runs import RunFolder
@@ -93,7 +93,7 @@ class PolicyDescription:
 
         with own_randomness(), listening(progress, folder.path, tensorboard=tensorboard) as told:
             agent = Agent(self.data, self.activation, self.hidden, self.options, self.seed)
-            history = _History(Film(self.seed == 0))
+            history = _History(Snapshots(self.seed == 0))
             stored = folder.load_checkpoint()
             if stored is not None:
                 agent.restore(stored["agent"])
@@ -101,7 +101,7 @@ class PolicyDescription:
             while agent.steps < self.steps:
                 told(history.iterate(agent))
                 folder.save_checkpoint({"agent": agent.state(), "history": history.state()})
-            history.film.take(agent.policy_network, agent.observations, "end")
+            history.snapshots.take(agent.policy_network, agent.observations, "end")
             greedy = agent.evaluate(EPISODES, self.seed)
         test = {
             "reward": history.final(self.steps),
@@ -122,14 +122,14 @@ class PolicyDescription:
             "threads": torch.get_num_threads(),
             "provenance": provenance("gymnasium", "mujoco", "stable-baselines3"),
         }
-        folder.finish(report, agent.weights(), history.film.shapes)
+        folder.finish(report, agent.weights(), history.snapshots.arrays)
 
 
 class _History:
     """What has happened so far."""
 
-    def __init__(self, film: Film) -> None:
-        self.film = film
+    def __init__(self, snapshots: Snapshots) -> None:
+        self.snapshots = snapshots
         self.rows: list[dict[str, Any]] = []
         self.episodes: list[tuple[int, float]] = []
         self.seconds = 0.0
@@ -151,8 +151,8 @@ class _History:
         }
         self.rows.append(row)
         if first is not None:
-            self.film.take(first, agent.observations, "start")
-        self.film.after_epoch(number, agent.policy_network, agent.observations)
+            self.snapshots.take(first, agent.observations, "start")
+        self.snapshots.after_epoch(number, agent.policy_network, agent.observations)
         return row
 
     def final(self, steps: int) -> float:
@@ -163,7 +163,7 @@ class _History:
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
         return {
-            "film": self.film.state(),
+            "snapshots": self.snapshots.state(),
             "rows": self.rows,
             "episodes": self.episodes,
             "seconds": self.seconds,
@@ -171,7 +171,7 @@ class _History:
 
     def restore(self, state: dict[str, Any]) -> None:
         """From a checkpoint."""
-        self.film.restore(state["film"])
+        self.snapshots.restore(state["snapshots"])
         self.rows, self.episodes, self.seconds = state["rows"], state["episodes"], state["seconds"]
 
 

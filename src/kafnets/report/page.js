@@ -6,9 +6,9 @@ const MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "star
 const LIGHT = ["#0077bb", "#c2570c", "#117733", "#882255", "#007a87", "#7a7a14", "#444444", "#b0405a"];
 const DARK = ["#66b8f0", "#ffab6b", "#6bd394", "#e08fbd", "#5fd0de", "#d3d36b", "#c8c8c8", "#ff9db0"];
 const PAGE = 12;
-const QUIET = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+const QUIET = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"] };
 
-let shapes = new Uint16Array(0);
+let packed = new Uint16Array(0);
 let chosen = 0;
 const sorted = { column: "mean", up: false };
 const gallery = { setting: 0, layer: 0, moment: 0, first: 0, timer: 0 };
@@ -27,7 +27,7 @@ const number = (value, digits) => (value === null || value === undefined ? "–"
 function layout(more) {
   const axis = { gridcolor: tone("line"), zerolinecolor: tone("line"), linecolor: tone("line"), automargin: true };
   return {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    paper_bgcolor: tone("ground"), plot_bgcolor: tone("ground"),
     font: { color: tone("ink"), family: "system-ui, sans-serif", size: 13 },
     margin: { l: 55, r: 15, t: 30, b: 45 }, hoverlabel: { font: { size: 13 } },
     xaxis: axis, yaxis: axis, legend: { orientation: "h", y: -0.22 },
@@ -52,7 +52,7 @@ const COLUMNS = () => [
   ["place", "", (row, at) => String(at + 1), (row) => -row.mean],
   ["label", "activation", (row) => row.label, (row) => row.label],
   ["mean", "test score", (row) => score(row), (row) => row.mean],
-  ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.layers],
+  ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.hidden.length],
   ["seeds", "seeds", (row) => String(row.runs.length), (row) => row.runs.length],
   ["p", "p against the best", (row) => (row.p === null ? "–" : row.p.toPrecision(2)), (row) => row.p ?? 2],
   ...comparison().also.flatMap((name) => [
@@ -60,8 +60,9 @@ const COLUMNS = () => [
     [`${name}-p`, `p of the ${name}`, (row) => (row.also[name].p === null ? "–" : row.also[name].p.toPrecision(2)), (row) => row.also[name].p ?? 2],
   ]),
   ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
-  ["seconds", `seconds an ${comparison().turn}`, (row) => number(row.seconds, 2), (row) => row.seconds],
+  ...(timed() ? [["step", "step time (× ReLU)", (row) => number(row.step, 2), (row) => row.step ?? 1e9]] : []),
 ];
+const timed = () => comparison().rows.some((row) => row.step !== null);
 
 function headings() {
   const line = document.createElement("tr");
@@ -73,7 +74,7 @@ function headings() {
       button.type = "button";
       button.dataset.column = key;
       button.addEventListener("click", () => {
-        sorted.up = sorted.column === key ? !sorted.up : /^(label|parameters|seconds|hidden|p|.*-p)$/.test(key);
+        sorted.up = sorted.column === key ? !sorted.up : /^(label|parameters|step|hidden|p|.*-p)$/.test(key);
         sorted.column = key;
         ranking();
       });
@@ -103,6 +104,32 @@ function ranking() {
   }));
   put(byId("shown"), wanted ? `${rows.length} of ${comparison().rows.length}` : "");
   if (focused) document.querySelector(`th button[data-column="${focused}"]`)?.focus();
+}
+
+// All digits, as a spreadsheet reads them; a name that it would take for a formula stays text.
+function csv() {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]|^[=+@-]/.test(text) && typeof value === "string"
+      ? `"${(/^[=+@-]/.test(text) ? "'" : "") + text.replaceAll('"', '""')}"` : text;
+  };
+  const { rows, metric, also } = comparison();
+  const scores = (name, of) => [[`test ${name}`, (row) => of(row).mean], [`standard deviation of ${name}`, (row) => of(row).deviation],
+    [`p of ${name}`, (row) => of(row).p]];
+  const columns = [["rank", (row) => rows.indexOf(row) + 1], ["activation", (row) => row.label],
+    ["hidden layers", (row) => row.hidden.join("-")], ["seeds", (row) => row.runs.length], ...scores(metric, (row) => row),
+    ...also.flatMap((name) => scores(name, (row) => row.also[name])), ["parameters", (row) => row.parameters],
+    ["step time relative to ReLU", (row) => row.step]];
+  return [columns.map(([title]) => cell(title)), ...rows.map((row) => columns.map(([, value]) => cell(value(row))))]
+    .map((line) => line.join(",")).join("\n") + "\n";
+}
+
+function save(content, type, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /* Charts. */
@@ -145,9 +172,9 @@ function late(kind) {
 }
 
 function costs() {
-  for (const [id, key, title, log] of [
-    ["by-size", "parameters", "trained parameters", true], ["by-time", "seconds", `seconds an ${comparison().turn}`, true],
-  ]) {
+  byId("by-time").parentElement.hidden = !timed();
+  for (const [id, key, title] of [["by-size", "parameters", "trained parameters"], ["by-time", "step", "step time (× ReLU)"]]) {
+    if (id === "by-time" && !timed()) continue;
     const traces = comparison().rows.map((row, at) => ({
       x: [row[key]], y: [row.mean], error_y: { type: "data", array: [row.deviation ?? 0], thickness: 1.2 },
       name: plainText(called(row)), mode: at < 3 ? "markers+text" : "markers",
@@ -156,59 +183,79 @@ function costs() {
       hovertemplate: `%{y:.${comparison().digits}f}, %{x}<extra>%{fullData.name}</extra>`,
     }));
     draw(id, traces, {
-      xaxis: { title: { text: title }, type: log ? "log" : "linear" }, showlegend: false, height: 380,
+      xaxis: { title: { text: title }, type: "log", ...logTicks(comparison().rows.map((row) => row[key])) }, showlegend: false, height: 380,
       yaxis: { title: { text: `test ${comparison().metric}` } },
-    }, `Scatter chart: test ${comparison().metric} against ${title}, one mark a network. The table above has the numbers.`);
+    }, `Scatter chart: test ${comparison().metric} against ${title}, one mark per network. The table above has the numbers.`);
   }
+}
+
+// Round numbers; three or more of them, however narrow the range is.
+function logTicks(values) {
+  const known = values.filter((value) => value > 0);
+  const [low, high] = [Math.min(...known) * 0.85, Math.max(...known) * 1.18];
+  const ticks = [];
+  for (const steps of [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]]) {
+    ticks.length = 0;
+    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += 1) {
+      for (const step of steps) if (step * 10 ** power >= low && step * 10 ** power <= high) ticks.push(step * 10 ** power);
+    }
+    if (ticks.length >= 3) break;
+  }
+  return { range: [Math.log10(low), Math.log10(high)], tickvals: ticks, ticktext: ticks.map((value) => Number(value.toPrecision(2)).toLocaleString("en")) };
 }
 
 /* The gallery. */
 
-const filmed = () => comparison().rows.filter((row) => row.film);
+const inspected = () => comparison().rows.filter((row) => row.learned);
 
-function unpacked(piece) {
-  // One array a moment.
-  const [moments, ...rest] = piece.shape;
-  const size = rest.reduce((a, b) => a * b, 1);
-  const span = (piece.high - piece.low) / data.levels;
+function rowOf(piece, at) {
+  if (!piece || at >= piece.low.length) return null;
+  const begin = piece.begin + at * piece.size;
   let level = 0; // each number is told as its difference from the one before it
-  const values = Array.from(shapes.subarray(piece.begin, piece.begin + moments * size), (step) => {
+  return Array.from(packed.subarray(begin, begin + piece.size), (step) => {
     level = (level + step) & 65535;
-    return piece.low + level * span;
+    return piece.low[at] + (level * piece.span[at]) / data.levels;
   });
-  return Array.from({ length: moments }, (_, moment) => values.slice(moment * size, (moment + 1) * size));
 }
 
-function places(count) {
-  return Array.from({ length: count }, (_, at) => -data.boundary + (2 * data.boundary * at) / (count - 1));
-}
+// One row alone stands for all functions.
+const functionOf = (layer, moment, at) => rowOf(layer.values[moment], layer.values[moment].low.length === 1 ? 0 : at);
+const inputOf = (layer, moment, at) => rowOf(layer.histograms[moment], layer.connections ? at % layer.connections : at);
+const nameOf = (layer, at) => layer.connections ? `input ${at % layer.connections} → output ${Math.floor(at / layer.connections)}`
+  : `${layer.inputs === 2 ? "pair" : "neuron"} ${at}`;
 
-function galleryChoices() {
-  const rows = filmed();
-  byId("setting").replaceChildren(...rows.map((row, at) => {
-    const option = make("option", `${called(row)} (seed ${row.film.seed})`);
+// How many functions there are at the end, of which all can be looked at.
+const storedIn = (layer) => {
+  const rows = layer.values.at(-1).low.length;
+  return rows === 1 ? (layer.histograms.at(-1)?.low.length ?? layer.count ?? 1) / layer.inputs : rows;
+};
+
+const places = (count, limit) => Array.from({ length: count }, (_, at) => -limit + (2 * limit * at) / (count - 1));
+
+function choices(id, texts, value) {
+  byId(id).replaceChildren(...texts.map((text, at) => {
+    const option = make("option", text);
     option.value = at;
     return option;
   }));
-  const learned = rows.findIndex((row) => row.label.startsWith("kaf"));
-  gallery.setting = Math.max(0, learned);
-  byId("setting").value = gallery.setting;
+  byId(id).value = value;
+}
+
+function galleryChoices() {
+  const rows = inspected();
+  gallery.setting = Math.max(0, rows.findIndex((row) => row.learned.layers.some((layer) => layer.dictionary)));
+  choices("setting", rows.map((row) => `${called(row)} (seed ${row.learned.seed})`), gallery.setting);
   layerChoices();
 }
 
 function layerChoices() {
-  const row = filmed()[gallery.setting];
   gallery.layer = 0;
-  byId("layer").replaceChildren(...(row ? row.film.layers : []).map((layer, at) => {
-    const option = make("option", layer.name);
-    option.value = at;
-    return option;
-  }));
+  choices("layer", (inspected()[gallery.setting]?.learned.layers ?? []).map((layer) => layer.layer || "(the model)"), 0);
   momentChoices();
 }
 
 function momentChoices() {
-  const layer = filmed()[gallery.setting]?.film.layers[gallery.layer];
+  const layer = inspected()[gallery.setting]?.learned.layers[gallery.layer];
   gallery.first = 0;
   gallery.moment = layer ? layer.moments.length - 1 : 0;
   byId("moment").max = gallery.moment;
@@ -216,33 +263,72 @@ function momentChoices() {
   drawGallery();
 }
 
+function facts(layer) {
+  const kind = layer.connections ? "one per connection" : layer.sharing > 1 ? `each shared by ${layer.sharing} ${layer.inputs === 2 ? "pairs" : "neurons"}`
+    : layer.inputs === 2 ? "one per pair of neurons" : "one per neuron";
+  const count = layer.count === null ? "functions" : `${layer.count.toLocaleString("en")} function${layer.count > 1 ? "s" : ""}`;
+  return `${layer.activation || "Layer"}: ${count}, ${kind}`
+    + (layer.dictionary ? `; dictionary from ${layer.dictionary.map((end) => Number(end.toPrecision(3))).join(" to ")}` : "")
+    + (layer.tails && layer.tails !== "zero" ? `, ${layer.tails} tails` : "") + (layer.base ? `, added to ${layer.base}` : "") + ".";
+}
+
+function explanation(layer, moving) {
+  return (layer.inputs === 2 ? "Each square is one function of two inputs, all on one color scale."
+    : "Dashed: start. Solid: at this moment. Filled: distribution of its inputs.")
+    + (layer.dictionary ? " Dotted: ends of the dictionary." : "")
+    + (moving ? "" : ` Snapshots by epoch are stored for the first ${layer.values[0].low.length} functions only.`);
+}
+
 function drawGallery() {
-  const row = filmed()[gallery.setting];
-  const layer = row?.film.layers[gallery.layer];
-  for (const id of ["setting", "layer", "moment", "play"]) byId(id).disabled = !layer;
+  const row = inspected()[gallery.setting];
+  const layer = row?.learned.layers[gallery.layer];
+  for (const id of ["setting", "layer", "moment", "play", "first"]) byId(id).disabled = !layer;
   if (!layer) {
-    put(byId("gallery-note"), "No run of this comparison has stored shapes.");
+    put(byId("gallery-note"), "No run of this comparison has stored functions.");
     Plotly.purge(byId("gallery"));
     byId("gallery").setAttribute("aria-label", "Nothing to show");
-    for (const id of ["words", "kinds", "neurons", "moment-name"]) byId(id).replaceChildren();
+    for (const id of ["words", "kinds", "neurons", "moment-name", "facts"]) byId(id).replaceChildren();
     return;
   }
-  const pieces = layer.curves ?? layer.surfaces ?? layer.histogram;
-  const shown = pieces.slice(gallery.first, gallery.first + PAGE);
-  const columns = innerWidth < 500 ? 2 : innerWidth < 900 ? 3 : 4;
-  const lines = Math.ceil(shown.length / columns);
+  const stored = storedIn(layer);
+  gallery.first = Math.max(0, Math.min(gallery.first, stored - 1));
+  const shown = Array.from({ length: Math.min(PAGE, stored - gallery.first) }, (_, at) => gallery.first + at);
+  const moving = layer.moments.length > 1 && shown.every((at) => layer.values.every((_, moment) => functionOf(layer, moment, at)));
+  if (!moving) {
+    stop();
+    gallery.moment = layer.moments.length - 1;
+    byId("moment").value = gallery.moment;
+  }
+  byId("moment").disabled = byId("play").disabled = !moving;
   const moment = layer.moments[gallery.moment];
   put(byId("moment-name"), moment);
   byId("moment").setAttribute("aria-valuetext", moment);
-  put(byId("neurons"), `neurons ${gallery.first} to ${gallery.first + shown.length - 1} of ${pieces.length} stored`);
+  const plural = layer.connections ? "functions" : layer.inputs === 2 ? "pairs" : "neurons";
+  put(byId("neurons"), `${plural} ${gallery.first} to ${shown.at(-1)} ` + (stored === layer.count ? `of ${stored}` : `of the first ${stored}, which are stored`));
+  byId("first").max = stored - 1;
+  byId("first").value = gallery.first;
   byId("before").disabled = gallery.first === 0;
-  byId("after").disabled = gallery.first + PAGE >= pieces.length;
-  put(byId("gallery-note"), layer.surfaces
-    ? "Each square is one function of two inputs: darker is larger."
-    : "Dashed: where it started. Solid: what it is at this moment. Filled: the inputs it sees.");
+  byId("after").disabled = gallery.first + PAGE >= stored;
+  put(byId("facts"), facts(layer));
+  put(byId("gallery-note"), explanation(layer, moving || layer.moments.length === 1));
+  draw("gallery", ...panels(layer, shown), `Small charts of ${shown.length} functions of ${called(row)} at ${moment}. Their descriptions follow.`);
+  put(byId("kinds"), layer.words.length
+    ? `At the end, of ${layer.words.length}: ` + Object.entries(layer.kinds).map(([kind, count]) => `${count} ${kind}`).join(", ") + "." : "");
+  byId("words").replaceChildren(...shown.filter((at) => layer.words[at]).map((at) => make("li", `${nameOf(layer, at)}: ${layer.words[at]}`)));
+}
+
+function panels(layer, shown) {
+  const columns = innerWidth < 500 ? 2 : innerWidth < 900 ? 3 : 4;
+  const lines = Math.ceil(shown.length / columns);
   const traces = [];
-  const more = { showlegend: false, height: 40 + 190 * lines, margin: { l: 35, r: 10, t: 25, b: 30 }, annotations: [] };
-  shown.forEach((piece, at) => {
+  const flat = layer.inputs === 2;
+  const more = { showlegend: false, height: 40 + 190 * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
+  if (flat) {
+    const all = shown.flatMap((at) => layer.values.flatMap((_, moment) => functionOf(layer, moment, at) ?? []));
+    const [low, high] = extent(all);
+    more.coloraxis = { colorscale: "Cividis", reversescale: true, cmin: low, cmax: high, colorbar: { thickness: 12, tickfont: { size: 10 }, x: 1.01 } };
+  }
+  shown.forEach((number, at) => {
     const [column, line] = [at % columns, Math.floor(at / columns)];
     const gap = 0.045;
     const x = [column / columns + gap / 2, (column + 1) / columns - gap / 2];
@@ -250,50 +336,55 @@ function drawGallery() {
     const n = 2 * at + 1;
     // Inputs on the axis underneath, functions on the one above it.
     const [xa, za, ya] = [n, n, n + 1].map((value) => (value === 1 ? "" : String(value)));
-    more[`xaxis${xa}`] = { domain: x, anchor: `y${za}`, range: [-data.boundary, data.boundary], tickfont: { size: 10 }, fixedrange: true };
-    more[`yaxis${za}`] = { domain: y, anchor: `x${xa}`, visible: false, fixedrange: true, rangemode: "tozero" };
-    more[`yaxis${ya}`] = { domain: y, anchor: `x${xa}`, overlaying: `y${za}`, side: "left", tickfont: { size: 10 }, nticks: 4, fixedrange: true };
-    more.annotations.push({ text: `neuron ${gallery.first + at}`, showarrow: false, xref: "paper", yref: "paper",
+    const small = { tickfont: { size: 10 }, fixedrange: true };
+    more[`xaxis${xa}`] = { ...small, domain: x, anchor: `y${za}`, range: [-layer.limit, layer.limit] };
+    more.annotations.push({ text: nameOf(layer, number), showarrow: false, xref: "paper", yref: "paper",
       x: (x[0] + x[1]) / 2, y: y[1], yanchor: "bottom", font: { size: 11 } });
-    const to = { xaxis: `x${xa}`, yaxis: `y${ya}` };
-    if (layer.surfaces) {
-      more[`yaxis${za}`] = { domain: y, anchor: `x${xa}`, tickfont: { size: 10 }, nticks: 4, fixedrange: true };
-      delete more[`yaxis${ya}`];
-      to.yaxis = `y${za}`;
-      const flat = unpacked(piece)[gallery.moment];
-      const z = Array.from({ length: data.side }, (_, b) => Array.from({ length: data.side }, (_, a) => flat[a * data.side + b]));
-      traces.push({ ...to, type: "heatmap", z, x: places(data.side), y: places(data.side), colorscale: "Cividis",
-        reversescale: true, showscale: false, hovertemplate: "%{z:.3g} at (%{x:.2g}, %{y:.2g})<extra></extra>" });
+    if (flat) {
+      more[`yaxis${za}`] = { ...small, domain: y, anchor: `x${xa}`, nticks: 4 };
+      traces.push(surface(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }));
+      const [low, high] = layer.dictionary ?? [];
+      if (layer.dictionary) more.shapes.push({ type: "rect", xref: `x${xa}`, yref: `y${za}`, x0: low, x1: high, y0: low, y1: high,
+        line: { dash: "dot", width: 1, color: "#ffffff" } });
       return;
     }
-    const histogram = layer.histogram?.[gallery.first + at];
-    if (histogram) {
-      const shares = unpacked(histogram)[gallery.moment];
-      const width = (2 * data.boundary) / data.bins;
-      traces.push({ xaxis: `x${xa}`, yaxis: `y${za}`, type: "bar", x: shares.map((_, bin) => -data.boundary + (bin + 0.5) * width),
-        y: shares, width, marker: { color: tone("seen"), line: { width: 0 } }, opacity: 0.75,
-        hovertemplate: "%{y:.1%} of inputs<extra></extra>" });
-    }
-    if (!layer.curves) return;
-    const film = unpacked(piece);
-    const grid = places(data.points);
-    if (gallery.moment > 0) traces.push({ ...to, mode: "lines", x: grid, y: film[0], line: { color: tone("start"), dash: "dash", width: 1.5 },
-      hovertemplate: "%{y:.3g} at %{x:.2g}<extra>start</extra>" });
-    traces.push({ ...to, mode: "lines", x: grid, y: film[gallery.moment], line: { color: tone("learned"), width: 2.3 },
-      hovertemplate: "%{y:.3g} at %{x:.2g}<extra>" + moment + "</extra>" });
-    const all = film.flat();
-    const [low, high] = [Math.min(...all), Math.max(...all)];
-    const margin = 0.06 * (high - low || 1);
-    more[`yaxis${ya}`].range = [low - margin, high + margin];
+    more[`yaxis${za}`] = { domain: y, anchor: `x${xa}`, visible: false, fixedrange: true, rangemode: "tozero" };
+    more[`yaxis${ya}`] = { ...small, domain: y, anchor: `x${xa}`, overlaying: `y${za}`, side: "left", nticks: 4, range: reach(layer, number) };
+    for (const end of layer.dictionary ?? []) more.shapes.push({ type: "line", xref: `x${xa}`, yref: "paper", x0: end, x1: end, y0: y[0], y1: y[1],
+      line: { dash: "dot", width: 1, color: tone("soft") } });
+    traces.push(...curve(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }, { xaxis: `x${xa}`, yaxis: `y${ya}` }));
   });
-  draw("gallery", traces, more, `Small charts of ${shown.length} activations of ${called(row)} at ${moment}. Their descriptions follow.`);
-  const counts = {};
-  for (const kind of layer.kinds) counts[kind] = (counts[kind] ?? 0) + 1;
-  put(byId("kinds"), layer.words.length
-    ? "At the end: " + Object.entries(counts).sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${count} ${kind}`).join(", ") + "."
-    : "");
-  byId("words").start = gallery.first;
-  byId("words").replaceChildren(...layer.words.slice(gallery.first, gallery.first + PAGE).map((words) => make("li", words)));
+  return [traces, more];
+}
+
+const extent = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+
+// The same at all moments, so that only functions move.
+function reach(layer, number) {
+  const [low, high] = extent(layer.values.flatMap((_, moment) => functionOf(layer, moment, number) ?? []));
+  const margin = 0.06 * (high - low || 1);
+  return [low - margin, high + margin];
+}
+
+function surface(layer, number, to) {
+  const values = functionOf(layer, gallery.moment, number);
+  const z = Array.from({ length: data.side }, (_, b) => Array.from({ length: data.side }, (_, a) => values[a * data.side + b]));
+  const grid = places(data.side, layer.limit);
+  return { ...to, type: "heatmap", z, x: grid, y: grid, coloraxis: "coloraxis", hovertemplate: "%{z:.3g} at (%{x:.2g}, %{y:.2g})<extra></extra>" };
+}
+
+function curve(layer, number, below, to) {
+  const traces = [];
+  const shares = inputOf(layer, gallery.moment, number);
+  const width = (2 * layer.limit) / data.bins;
+  if (shares) traces.push({ ...below, type: "bar", x: shares.map((_, bin) => -layer.limit + (bin + 0.5) * width), y: shares, width,
+    marker: { color: tone("seen"), line: { width: 0 } }, opacity: 0.75, hovertemplate: "%{y:.1%} of inputs<extra></extra>" });
+  const grid = places(data.points, layer.limit);
+  const line = (y, look, name) => ({ ...to, mode: "lines", x: grid, y, line: look, hovertemplate: `%{y:.3g} at %{x:.2g}<extra>${name}</extra>` });
+  const start = layer.moments[0] === "start" && gallery.moment > 0 ? functionOf(layer, 0, number) : null;
+  if (start) traces.push(line(start, { color: tone("start"), dash: "dash", width: 1.5 }, "start"));
+  traces.push(line(functionOf(layer, gallery.moment, number), { color: tone("learned"), width: 2.3 }, plainText(layer.moments[gallery.moment])));
+  return traces;
 }
 
 function play() {
@@ -322,17 +413,15 @@ function runs() {
     const box = document.createElement("details");
     box.append(make("summary", `${called(row)}: ${row.runs.length} run${row.runs.length > 1 ? "s" : ""}`));
     for (const run of row.runs) {
-      const made = run.provenance;
-      const hardware = made.hardware ? `${made.hardware.processor}, ${made.hardware.cores} cores` : "unknown hardware";
+      const hardware = run.hardware ? `${run.hardware.processor}, ${run.hardware.cores} cores` : "unknown hardware";
       box.append(make("p", `Seed ${run.seed}: test ${number(run.score, comparison().digits)}, `
         + (comparison().task === "control" ? `${run.epochs} iterations.`
           : `validation ${number(run.validation, comparison().digits)}, best of ${run.epochs} epochs: ${run.best_epoch}.`)
-        + ` Commit ${(made.commit ?? "unknown").slice(0, 12)}, ${made.date ?? "no date"}, ${hardware}.`));
+        + ` Commit ${String(run.commit ?? "unknown").slice(0, 12)}, ${run.date ?? "no date"}, ${hardware}.`));
       box.append(make("code", run.folder));
     }
-    const first = row.runs[0];
     box.append(make("h3", "Settings"));
-    const text = make("pre", JSON.stringify({ ...first.config, versions: first.provenance.versions, data: first.data, rows: first.rows }, null, 2));
+    const text = make("pre", JSON.stringify(row.settings, null, 2));
     text.tabIndex = 0;
     box.append(text);
     return box;
@@ -341,9 +430,9 @@ function runs() {
 
 function missing() {
   const box = byId("missing");
-  if (!data.unfinished.length && !data.damaged.length) box.append(make("p", "Nothing: every run folder is finished and whole."));
+  if (!data.unfinished.length && !data.damaged.length) box.append(make("p", "Nothing: every run folder is complete."));
   for (const [title, items] of [
-    ["Unfinished", data.unfinished], ["Damaged", data.damaged.map((each) => `${each.path}: ${each.why}`)],
+    ["Unfinished", data.unfinished], ["Skipped", data.damaged.map((each) => `${each.path}: ${each.why}`)],
   ]) {
     if (!items.length) continue;
     box.append(make("h3", `${title} (${items.length})`));
@@ -359,8 +448,8 @@ function everything() {
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
   put(byId("summary"), `${found.name}: ${found.rows.length} networks, ${seeds} runs, ${found.task}.`);
   const test = found.rows.find((row) => row.test)?.test;
-  put(byId("ranking-note"), `Mean ± deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, times ${found.rows.length - 1} for as many rivals.` : "")
-    + (data.damaged.length + data.unfinished.length ? " Some run folders are unfinished or damaged: see below." : ""));
+  put(byId("ranking-note"), `Mean ± standard deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, corrected for ${found.rows.length - 1} comparisons.` : "")
+    + (data.damaged.length + data.unfinished.length ? " Some run folders are unfinished or were skipped: see below." : ""));
   ranking();
   curves();
   costs();
@@ -368,15 +457,21 @@ function everything() {
   runs();
 }
 
-async function unpack() {
-  const letters = atob(byId("shapes").textContent.trim());
+async function unzipped(id) {
+  const letters = atob(byId(id).textContent.trim());
   const bytes = new Uint8Array(letters.length); // plain loops: there are millions of them
   for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function unpack() {
+  const script = make("script", new TextDecoder().decode(await unzipped("charts")));
+  document.head.append(script); // runs at once
+  const planes = await unzipped("functions");
   const count = planes.length / 2;
-  shapes = new Uint16Array(count);
-  for (let at = 0; at < count; at += 1) shapes[at] = planes[at] | (planes[at + count] << 8);
+  packed = new Uint16Array(count);
+  for (let at = 0; at < count; at += 1) packed[at] = planes[at] | (planes[at + count] << 8);
 }
 
 async function begin() {
@@ -390,11 +485,7 @@ async function begin() {
     return;
   }
   await unpack();
-  byId("comparison").replaceChildren(...data.comparisons.map((each, at) => {
-    const option = make("option", each.name);
-    option.value = at;
-    return option;
-  }));
+  choices("comparison", data.comparisons.map((each) => each.name), 0);
   byId("chooser").hidden = data.comparisons.length < 2;
   byId("comparison").addEventListener("change", (event) => { chosen = Number(event.target.value); everything(); });
   byId("filter").addEventListener("input", ranking);
@@ -405,6 +496,14 @@ async function begin() {
   byId("play").addEventListener("click", play);
   byId("before").addEventListener("click", () => { gallery.first -= PAGE; drawGallery(); });
   byId("after").addEventListener("click", () => { gallery.first += PAGE; drawGallery(); });
+  byId("first").addEventListener("change", (event) => { gallery.first = Math.floor(Number(event.target.value)) || 0; drawGallery(); });
+  const file = () => `${data.title}-${comparison().name}`.replace(/[^\p{L}\p{N}]+/gu, "-");
+  byId("csv").addEventListener("click", () => save(csv(), "text/csv", `${file()}.csv`));
+  for (const button of document.querySelectorAll("button[data-chart]")) {
+    const chart = byId(button.dataset.chart);
+    button.addEventListener("click", () => Plotly.downloadImage(chart,
+      { format: "svg", filename: `${file()}-${chart.id}`, width: chart.clientWidth, height: chart.clientHeight }));
+  }
   const redraw = () => { curves(); costs(); drawGallery(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   let waiting = 0;

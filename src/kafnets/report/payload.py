@@ -1,4 +1,4 @@
-"""What the page is given: numbers as JSON, and shapes as one packed array."""
+"""What the page is given: numbers as JSON, and functions as one packed array."""
 
 import base64
 import gzip
@@ -9,24 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.comparison.statistics import paired_test
-from kafnets.data import has_fixed_test
-from kafnets.report.collect import Collection, Run
-from kafnets.train.bands import band
+from kafnets.inspection.bands import band
+from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions
+from kafnets.inspection.describe import describe_functions
+from kafnets.report.collect import ALSO, Collection, Run, step_times
 from kafnets.train.metrics import MAIN
-from kafnets.train.shapes import BINS, BOUNDARY, SIDE
-from kafnets.words import describe_stored
 
 CURVE_POINTS = 51
 """Places of a curve on the page."""
 
-DICTIONARY = 3.0
-"""Where the dictionary of a KAF ends, unless its options say otherwise."""
-
-ALSO = {"control": ("area",)}
-"""By task: scores that are shown beside the main one."""
-
 LEVELS = 4095
-"""Steps between the smallest and the largest value of a piece: finer than anybody sees."""
+"""Steps between the smallest and the largest value of a function: finer than anybody sees."""
 
 
 class Packed:
@@ -41,57 +34,64 @@ class Packed:
         self.length = 0
 
     def add(self, values: NDArray[np.floating]) -> dict[str, Any]:
-        """Quantize between the smallest and the largest of these values."""
-        values = np.nan_to_num(values.astype(np.float64))
-        low, high = float(values.min()), float(values.max())
-        span = high - low or 1.0
-        begin = self.length
-        piece = np.round((values - low) / span * LEVELS).astype(np.uint16).ravel()
-        self.pieces.append(np.diff(piece, prepend=np.uint16(0)))  # wraps around, which adding undoes
-        self.length += piece.size
-        return {"begin": begin, "shape": list(values.shape), "low": low, "high": low + span}
+        """Rows, each quantized between its smallest and its largest value."""
+        rows = np.nan_to_num(values.astype(np.float64)).reshape(len(values), -1)
+        low, high = rows.min(1), rows.max(1)
+        # Rounded as the page is told them, so that nothing is lost between the two.
+        low, span = (np.array([float(f"{each:.5g}") for each in part]) for part in (low, high - low))
+        levels = np.round((rows - low[:, None]) / np.where(span > 0, span, 1)[:, None] * LEVELS)
+        piece = levels.clip(0, LEVELS).astype(np.uint16)
+        self.pieces.append(np.diff(piece, prepend=np.uint16(0), axis=1).ravel())  # wraps, as adding does
+        begin, self.length = self.length, self.length + piece.size
+        return {"begin": begin, "size": rows.shape[1], "low": low.tolist(), "span": span.tolist()}
 
     def text(self) -> str:
         """Compressed, in letters."""
         whole = np.concatenate(self.pieces) if self.pieces else np.zeros(0, np.uint16)
-        content = (whole & 255).astype(np.uint8).tobytes() + (whole >> 8).astype(np.uint8).tobytes()
-        return base64.b64encode(gzip.compress(content, 6)).decode()
+        return compressed((whole & 255).astype(np.uint8).tobytes() + (whole >> 8).astype(np.uint8).tobytes())
+
+
+def compressed(content: bytes) -> str:
+    """In letters. The same content gives the same letters."""
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
 
 
 def payload(found: Collection, title: str) -> tuple[dict[str, Any], str]:
-    """All that the page shows, and the packed shapes."""
+    """All that the page shows, and the packed functions."""
     packed = Packed()
-    comparisons: dict[tuple[str, str, str], list[Run]] = {}
+    comparisons: dict[tuple[str, ...], list[Run]] = {}
     for run in found.runs:
         comparisons.setdefault(run.comparison, []).append(run)
     return {
         "title": title,
-        "boundary": BOUNDARY,
         "bins": BINS,
         "points": CURVE_POINTS,
         "side": SIDE,
         "levels": LEVELS,
-        "comparisons": [_comparison(key, runs, packed) for key, runs in comparisons.items()],
+        "comparisons": [_comparison(runs, packed) for runs in comparisons.values()],
         "unfinished": found.unfinished,
         "damaged": [{"path": path, "why": why} for path, why in found.damaged],
     }, packed.text()
 
 
-def _comparison(key: tuple[str, str, str], runs: list[Run], packed: Packed) -> dict[str, Any]:
-    experiment, profile, data = key
-    task = runs[0].report["data"]["task"]
-    metric = MAIN[task]
-    settings: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
+def _comparison(runs: list[Run], packed: Packed) -> dict[str, Any]:
+    experiment, profile, data, target, task = runs[0].comparison
+    metric, also = MAIN[task], ALSO.get(task, ())
+    settings: dict[object, list[Run]] = {}
     for run in runs:
         settings.setdefault(run.setting, []).append(run)
-    rows = [_setting(members, metric, packed) for members in settings.values()]
+    times = step_times(runs[0])
+    rows = [_setting(members, metric, packed) | _scores(members, metric) for members in settings.values()]
+    for row, members in zip(rows, settings.values(), strict=True):
+        row["also"] = {name: _scores(members, name) for name in also}
+        row["step"] = times.get(row["label"])
     rows.sort(key=lambda row: -row["mean"])
-    _test_against_best(rows)
-    also = ALSO.get(task, ())
-    for name in also:
-        _test_against_best([row["also"][name] for row in rows])
+    for ranked in (rows, *([row["also"][name] for row in rows] for name in also)):
+        _test_against_best(ranked)
+    predicted = f", predicting {target}" if target else ""
+    named = f"{data}{predicted} ({profile})"
     return {
-        "name": _called(experiment, profile, data, runs[0].config.get("table") or {}),
+        "name": named if experiment == "compare" else f"{experiment}, {profile} profile, {data}",
         "metric": metric,
         "also": list(also),
         "task": task,
@@ -119,48 +119,35 @@ def _test_against_best(rows: list[dict[str, Any]]) -> None:
         row["test"] = None if tested is None else tested.name
 
 
-def _called(experiment: str, profile: str, data: str, table: dict[str, Any]) -> str:
-    if experiment != "compare":
-        return f"{experiment}, {profile} profile, {data}"
-    target = f", predicting {table['target']}" if table else ""
-    return f"{data}{target} ({profile})"
-
-
-def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
-    label, hidden = members[0].setting
-    report = members[0].report
-    return {
-        "label": label,
-        "hidden": list(hidden),
-        "layers": len(hidden),
-        **_scores(members, metric),
-        "also": {name: _scores(members, name) for name in ALSO.get(report["data"]["task"], ())},
-        "parameters": report["trained_parameters"],
-        "seconds": float(
-            np.median([run.report["seconds_of_training"] / len(run.report["epochs"]) for run in members])
-        ),
-        "curves": _bands(members, f"validation_{metric}"),
-        "losses": _bands(members, "train_loss"),
-        "film": _film(members, packed),
-        "runs": [_provenance(run, metric) for run in members],
-    }
-
-
 def _scores(members: list[Run], metric: str) -> dict[str, Any]:
-    scores = {run.config["seed"]: run.report["test"][metric] for run in members}
-    values = np.array(list(scores.values()), dtype=float)
-    train, _, test = members[0].report["rows"]
+    scores = {run.seed: run.scores[metric] for run in members}
+    values = np.array(list(scores.values()))
     return {
         "scores": scores,
         "mean": float(values.mean()),
         "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
-        "test_to_train": 0.0 if has_fixed_test(members[0].config["data"]) else test / train,
+        "test_to_train": members[0].test_to_train,
+    }
+
+
+def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
+    first = members[0]
+    label, hidden = first.setting
+    return {
+        "label": label,
+        "hidden": list(hidden),
+        "parameters": first.parameters,
+        "curves": _bands(members, f"validation_{metric}"),
+        "losses": _bands(members, "train_loss"),
+        "learned": _learned(members, packed),
+        "runs": [_provenance(run, metric) for run in members],
+        "settings": first.config | first.about,
     }
 
 
 def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
     """Mean and deviation by epoch."""
-    series = [[row[column] for row in run.report["epochs"] if column in row] for run in members]
+    series = [[row[column] for row in run.epochs if column in row] for run in members]
     series = [values for values in series if values]
     if not series:
         return {"mean": [], "deviation": []}
@@ -168,26 +155,26 @@ def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
     return {"mean": np.round(mean, 6).tolist(), "deviation": np.round(deviation, 6).tolist()}
 
 
-def _film(members: list[Run], packed: Packed) -> dict[str, Any] | None:
-    """Shapes of the run that has most moments of them."""
-    stored = [(run, run.shapes()) for run in sorted(members, key=lambda run: run.config["seed"])]
-    run, shapes = max(stored, key=lambda pair: len(pair[1]))
-    names = {tuple(name.rsplit("/", 2)[:2]) for name in shapes}
-    layers = []
-    words = describe_stored(shapes, _boundaries(run, shapes))
-    for layer in sorted({name[0] for name in names}):
-        moments = sorted((name[1] for name in names if name[0] == layer), key=_order)
-        entry: dict[str, Any] = {"name": layer, "moments": moments}
-        for kind in ("curves", "surfaces", "histogram"):
-            arrays = [shapes.get(f"{layer}/{moment}/{kind}") for moment in moments]
-            kept = [array for array in arrays if array is not None]
-            if len(kept) == len(moments):
-                values = np.stack([_few_points(array) if kind == "curves" else array for array in kept], 1)
-                entry[kind] = [packed.add(neuron) for neuron in values]
-        entry["words"] = [str(shape) for shape in words if shape.layer == layer]
-        entry["kinds"] = [shape.kind for shape in words if shape.layer == layer]
-        layers.append(entry)
-    return {"seed": run.config["seed"], "layers": layers} if layers else None
+def _learned(members: list[Run], packed: Packed) -> dict[str, Any] | None:
+    """Functions of the run that has most moments of them."""
+    stored = [(run, run.functions()) for run in sorted(members, key=lambda run: run.seed)]
+    run, layers = max(stored, key=lambda pair: sum(len(layer.moments) for layer in pair[1]))
+    return {"seed": run.seed, "layers": [_layer(layer, packed) for layer in layers]} if layers else None
+
+
+def _layer(layer: LearnedFunctions, packed: Packed) -> dict[str, Any]:
+    words = describe_functions([layer])
+    moments = sorted(layer.moments, key=_order)
+    recorded = [layer.moments[moment] for moment in moments]
+    return layer.facts() | {
+        "moments": moments,
+        "values": [
+            packed.add(_few_points(each.values) if layer.inputs == 1 else each.values) for each in recorded
+        ],
+        "histograms": [None if each.histogram is None else packed.add(each.histogram) for each in recorded],
+        "words": [str(shape) for shape in words],
+        "kinds": words.counts(),
+    }
 
 
 def _few_points(curves: NDArray[np.float16]) -> NDArray[np.float16]:
@@ -196,28 +183,21 @@ def _few_points(curves: NDArray[np.float16]) -> NDArray[np.float16]:
     return curves[:, :: (curves.shape[1] - 1) // (CURVE_POINTS - 1)]
 
 
-def _boundaries(run: Run, shapes: Iterable[str]) -> dict[str, float]:
-    if not run.config["activation"].startswith("kaf"):
-        return {}
-    boundary = float(run.config.get("options", {}).get("boundary", DICTIONARY))
-    return {name.rsplit("/", 2)[0]: boundary for name in shapes}
-
-
 def _order(moment: str) -> int:
-    return {"start": -1, "end": 10**9}.get(moment) or int(moment.removeprefix("epoch "))
+    number = moment.removeprefix("epoch ")
+    return int(number) if number.isdigit() else {"start": -1}.get(moment, 10**9)
 
 
 def _provenance(run: Run, metric: str) -> dict[str, Any]:
-    report = run.report
+    made = run.about["provenance"]
     return {
-        "seed": run.config["seed"],
+        "seed": run.seed,
         "folder": "/".join(run.path.parts[-4:]),
-        "score": report["test"][metric],
-        "validation": report["validation"][metric],
-        "epochs": len(report["epochs"]),
-        "best_epoch": report["best_epoch"],
-        "config": run.config,
-        "provenance": report.get("provenance", {}),
-        "data": report["data"],
-        "rows": report["rows"],
+        "score": run.scores[metric],
+        "validation": run.validation,
+        "epochs": len(run.epochs),
+        "best_epoch": run.best_epoch,
+        "commit": made.get("commit"),
+        "date": made.get("date"),
+        "hardware": made.get("hardware"),
     }

@@ -27,6 +27,7 @@ def trained_2d_kafs(evidence: Evidence) -> Figure:
     for panel in panels:
         panel.set_xlim(-3, 3)
         panel.set_ylim(-3, 3)
+    figure.colorbar(panels[0].images[0], ax=panels, label="output").ax.tick_params(labelsize=7)
     return figure
 
 

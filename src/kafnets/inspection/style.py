@@ -14,6 +14,9 @@ LEARNED: dict[str, Any] = {"color": "#117733", "linestyle": "-", "linewidth": 1.
 DATA: dict[str, Any] = {"color": "#a8d4f0", "linewidth": 0}
 """The distribution of its inputs: light blue."""
 
+ENDS: dict[str, Any] = {"color": "#888888", "linestyle": ":", "linewidth": 0.9}
+"""Where a dictionary ends: dotted gray."""
+
 REFERENCE: dict[str, Any] = {"color": "#666666", "linestyle": ":", "linewidth": 1.3}
 
 SERIES: tuple[dict[str, Any], ...] = (
@@ -43,19 +46,18 @@ def grid(count: int, columns: int, *, width: float = 2.3, height: float = 1.75) 
     return figure, [figure.add_subplot(rows, columns, number + 1) for number in range(count)]
 
 
-def taken(axes: Any, count: int) -> list[Axes]:
-    """Axes that the caller gives, in one flat list; too few are refused."""
-    found = list(axes.flat) if hasattr(axes, "flat") else list(axes) if hasattr(axes, "__iter__") else [axes]
-    if len(found) < count:
-        raise ValueError(f"axes must be at least {count}, one a function, got {len(found)}")
-    return found[:count]
-
-
-def figure_of(axes: list[Axes]) -> Figure:
-    """The figure that axes belong to."""
-    figure = axes[0].get_figure()
+def places(
+    axes: Any, count: int, columns: int = 1, *, width: float = 2.3, height: float = 1.75
+) -> tuple[Figure, list[Axes]]:
+    """The axes that the caller gives, of which too few are refused; new ones if None. And their figure."""
+    if axes is None:
+        return grid(count, columns, width=width, height=height)
+    given = list(axes.flat) if hasattr(axes, "flat") else list(axes) if hasattr(axes, "__iter__") else [axes]
+    if len(given) < count:
+        raise ValueError(f"axes must be at least {count}, one per function, got {len(given)}")
+    figure = given[0].get_figure()
     assert isinstance(figure, Figure)
-    return figure
+    return figure, given[:count]
 
 
 def plain(axes: Axes) -> None:

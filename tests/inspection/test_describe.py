@@ -1,4 +1,4 @@
-"""Shapes in words."""
+"""Functions in words."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 import kafnets
+from kafnets.inspection import describe
+from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, LearnedFunctions, Moment
+from kafnets.inspection.describe import Shapes, describe_functions
 from kafnets.sklearn import KafnetClassifier
-from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE
-from kafnets.words import describe, describe_stored
 
 CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, str | None]] = {
     "straight": (lambda s: 2 * s + 1, "monotone", "linear"),
@@ -28,17 +29,24 @@ CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str, str | None]] = {
 }
 
 
+def described(
+    values: np.ndarray, histogram: np.ndarray, dictionary: tuple[float, float] | None = None
+) -> Shapes:
+    moment = Moment(values.astype(np.float16), histogram.astype(np.float16))
+    inputs = len(histogram) // len(values)
+    layer = LearnedFunctions(
+        "1", inputs=inputs, count=len(values), dictionary=dictionary, moments={"end": moment}
+    )
+    return describe_functions([layer])
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_known_shapes_are_recognized(case: str) -> None:
     function, kind, nearest = CASES[case]
-    places = np.linspace(-BOUNDARY, BOUNDARY, POINTS)
-    centers = np.linspace(-BOUNDARY, BOUNDARY, 2 * BINS + 1)[1::2]
+    places = np.linspace(-LIMIT, LIMIT, POINTS)
+    centers = np.linspace(-LIMIT, LIMIT, 2 * BINS + 1)[1::2]
     histogram = np.exp(-(centers**2) / 4)
-    stored = {
-        "1/end/curves": function(places)[None].astype(np.float16),
-        "1/end/histogram": (histogram / histogram.sum())[None].astype(np.float16),
-    }
-    (shape,) = describe_stored(stored, {"1": 3.0})
+    (shape,) = described(function(places)[None], (histogram / histogram.sum())[None], (-3.0, 3.0))
     assert shape.kind == kind
     if nearest is not None:
         assert shape.nearest == nearest
@@ -48,27 +56,21 @@ def test_known_shapes_are_recognized(case: str) -> None:
 
 def test_a_function_that_lives_elsewhere_is_dead() -> None:
     """Large, but not where its data lies."""
-    places = np.linspace(-BOUNDARY, BOUNDARY, POINTS)
+    places = np.linspace(-LIMIT, LIMIT, POINTS)
     histogram = np.zeros((1, BINS), dtype=np.float16)
     histogram[0, BINS // 2] = 1
-    stored = {
-        "1/end/curves": (5 * np.exp(-9 * (places - 3) ** 2))[None].astype(np.float16),
-        "1/end/histogram": histogram,
-    }
-    (shape,) = describe_stored(stored, {})
+    (shape,) = described((5 * np.exp(-9 * (places - 3) ** 2))[None], histogram)
     assert shape.kind == "dead"
     assert shape.outside is None
     assert str(shape) == "dead"
 
 
 def test_surfaces() -> None:
-    places = np.linspace(-BOUNDARY, BOUNDARY, SIDE)
+    places = np.linspace(-LIMIT, LIMIT, SIDE)
     first, second = np.meshgrid(places, places, indexing="ij")
     surfaces = np.stack([first - 2 * second, np.sin(2 * first) * np.cos(second), 0 * first])
     histogram = np.full((6, BINS), 1 / BINS, dtype=np.float16)
-    found = describe_stored(
-        {"1/end/surfaces": surfaces.astype(np.float16), "1/end/histogram": histogram}, {"1": 3.0}
-    )
+    found = described(surfaces, histogram, (-3.0, 3.0))
     assert [shape.kind for shape in found] == ["plane", "surface", "dead"]
     assert found[0].outside == pytest.approx(0.4, abs=0.01)
 
@@ -123,3 +125,30 @@ def test_what_cannot_be_described_says_why() -> None:
         kafnets.describe(kafnets.mlp(3, (4,), 2, "maxout"), torch.zeros(5, 3))
     with pytest.raises(TypeError, match="model must be a torch module, got KafnetClassifier"):
         kafnets.describe(KafnetClassifier(), torch.zeros(5, 3))
+
+
+def test_connections_are_described() -> None:
+    layer = kafnets.EdgewiseKAF(3, 2, boundary=1.0)
+    with torch.no_grad():
+        layer.alpha.zero_()
+        layer.weight.copy_(torch.tensor([[1.0, 0.0, -2.0], [0.0, 0.5, 0.0]]))
+    data = torch.rand(500, 3, generator=torch.Generator().manual_seed(1)) * 4 - 2
+    data[:, 2] = data[:, 2].sign()  # at the very ends of the dictionary, which is not outside of it
+    found = describe(nn.Sequential(layer), data)
+    assert [(shape.source, shape.neuron) for shape in found] == [(i, o) for o in range(2) for i in range(3)]
+    assert [shape.kind for shape in found] == ["monotone", "dead", "monotone", "dead", "monotone", "dead"]
+    assert [shape.nearest for shape in found if shape.kind != "dead"] == ["linear"] * 3
+    assert found[2].outside == 0
+    beyond = float((data[:, 0].abs() > 1).float().mean())
+    assert found[0].outside == found[3].outside == pytest.approx(beyond, abs=1e-3)
+    assert "2→0" in str(found)
+    assert list(found.to_frame()["source"]) == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_wide_dictionary_is_looked_at_as_a_whole() -> None:
+    kaf = kafnets.KAF(2, boundary=9.0, init="tanh", dim=-1)
+    data = torch.linspace(-12, 12, 801)[:, None].expand(-1, 2)
+    found = describe(nn.Sequential(kaf), data)
+    assert found[0].outside == pytest.approx(0.25, abs=2e-3)
+    narrow = describe(nn.Sequential(kafnets.KAF(2, boundary=0.5, dim=-1)), data)
+    assert narrow[0].outside == pytest.approx(23 / 24, abs=2e-3)

@@ -1,14 +1,16 @@
-"""What is this shape? Learned functions put into words."""
+"""Learned functions in words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from kafnets.train.shapes import BINS, BOUNDARY, POINTS, SIDE, as_fed, check_plottable, record
+from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, LearnedFunctions, Moment
+from kafnets.inspection.recorder import learned_functions
 
 Kind = Literal["dead", "constant", "saturating", "bump", "monotone", "complex", "plane", "surface"]
 Array = NDArray[np.float64]
@@ -27,6 +29,9 @@ TIE = 0.005
 
 RARE = 0.005
 """Bins with less than this share of the data are not where its data lies."""
+
+AT_ONCE = 200
+"""Functions that are compared with all known ones at a time: memory is limited."""
 
 KNOWN: dict[str, Callable[[Array], Array]] = {
     "linear": lambda s: s,
@@ -53,14 +58,14 @@ class Shape:
 
     Attributes:
         layer: the activation's name in the model.
-        neuron: its number, or its pair's.
+        neuron: its number, or its pair's; in an edge-wise layer, the output that its connection leads to.
         kind: "dead" (practically zero where its data lies), "constant", "saturating", "bump", "monotone" or
             "complex"; for functions of two inputs "dead", "plane" or "surface".
         nearest: the known function that is nearest to it, up to shift and scale of both axes.
         r2: the share of its variance, over its data, that this explains.
-        outside: the share of inputs outside the dictionary; None for activations that have none, or one that
-            reaches beyond what is looked at, from -5 to 5.
+        outside: the share of inputs outside the dictionary; None for functions that have none.
         largest: its largest absolute value where its data lies.
+        source: in an edge-wise layer, the number of the input that its connection comes from.
     """
 
     layer: str
@@ -70,6 +75,7 @@ class Shape:
     r2: float
     outside: float | None
     largest: float
+    source: int | None = None
 
     def __str__(self) -> str:
         named = self.r2 >= LIKE and self.kind not in ("dead", self.nearest)
@@ -97,73 +103,68 @@ class Shapes(list[Shape]):
         lines = [f"{names} {'outside':>8} {'largest':>8}"]
         for each in self:
             outside = "-" if each.outside is None else f"{each.outside:.1%}"
+            neuron = str(each.neuron) if each.source is None else f"{each.source}→{each.neuron}"
             lines.append(
-                f"{each.layer:<10} {each.neuron:>6}  {each.kind:<11} {each.nearest:<9} {each.r2:>5.2f} "
+                f"{each.layer:<10} {neuron:>6}  {each.kind:<11} {each.nearest:<9} {each.r2:>5.2f} "
                 f"{outside:>8} {each.largest:>8.3g}"
             )
         return "\n".join(lines)
 
 
 def describe(model: nn.Module, data: Any, *, neurons: int | None = None) -> Shapes:
-    """Put every learned activation of a model into words.
+    """Describe every learned function of a model in words.
 
     Args:
-        model: any network with activations of this package that can be plotted.
+        model: any network with activations of this package that can be plotted, or edge-wise layers.
         data: what the network is fed: a tensor or an array.
         neurons: the first so many of each layer; None for all.
     """
-    check_plottable("model", model)
-    stored = record(model, as_fed(model, data), "end", neurons or 10**6)
-    boundaries = {
-        name: float(dictionary.abs().max())
-        for name, module in model.named_modules()
-        if isinstance(dictionary := getattr(module, "dictionary", None), Tensor)
-    }
-    return describe_stored(stored, boundaries)
+    return describe_functions(learned_functions(model, data, functions=neurons))
 
 
-def describe_stored(
-    stored: dict[str, NDArray[np.float16]], boundaries: dict[str, float], moment: str = "end"
-) -> Shapes:
-    """The same from what a run has stored of its shapes.
+def describe_functions(layers: Iterable[LearnedFunctions], moment: str = "end") -> Shapes:
+    """The same from a record. Functions whose inputs were not recorded are left out.
 
     Args:
-        stored: what :func:`kafnets.train.shapes.record` gave.
-        boundaries: by layer, where its dictionary ends.
-        moment: which of the stored ones.
+        layers: what :func:`kafnets.inspection.learned_functions` or ``from_arrays`` gave.
+        moment: which of the recorded ones.
     """
     found = Shapes()
-    layers = [
-        name.removesuffix(f"/{moment}/histogram") for name in stored if name.endswith(f"/{moment}/histogram")
-    ]
     for layer in layers:
-        histograms = stored[f"{layer}/{moment}/histogram"].astype(np.float64)
-        outside = _outside(histograms, boundaries.get(layer))
-        if (curves := stored.get(f"{layer}/{moment}/curves")) is not None:
-            if curves.ndim == 3:  # several outputs a neuron: the first speaks for it
-                curves = curves[:, 0]
-            for number, (kind, nearest, r2, largest) in enumerate(
-                _of_curves(curves.astype(np.float64), histograms)
-            ):
-                found.append(Shape(layer, number, kind, nearest, r2, outside[number], largest))
-        elif (surfaces := stored.get(f"{layer}/{moment}/surfaces")) is not None:
-            for number, surface in enumerate(surfaces.astype(np.float64)):
-                kind, r2, largest = _of_surface(surface, histograms[2 * number], histograms[2 * number + 1])
-                both = [each for each in outside[2 * number : 2 * number + 2] if each is not None]
-                found.append(Shape(layer, number, kind, "plane", r2, max(both, default=None), largest))
+        if (recorded := layer.moments.get(moment)) is None:
+            continue
+        values = layer.values(moment)
+        told = [layer.rows_of(number, recorded.histogram) for number in range(len(values))]
+        known = [number for number, rows in enumerate(told) if rows is not None]
+        histograms = np.array([rows for rows in told if rows is not None])
+        if not known:
+            continue
+        if layer.inputs == 1:
+            # Of several outputs per neuron, the first speaks for it.
+            described = _of_curves((values[:, 0] if values.ndim == 3 else values)[known], histograms[:, 0])
+        else:
+            described = [_of_surface(values[number], *histograms[at]) for at, number in enumerate(known)]
+        for at, number in enumerate(known):
+            source, neuron = None, number
+            if layer.connections:
+                neuron, source = divmod(number, layer.connections)
+            kind, nearest, r2, largest = described[at]
+            outside = _outside(layer, recorded, number, histograms[at])
+            found.append(Shape(layer.layer, neuron, kind, nearest, r2, outside, largest, source))
     return found
 
 
 def _of_curves(curves: Array, histograms: Array) -> list[tuple[Kind, str, float, float]]:
-    places = np.linspace(-BOUNDARY, BOUNDARY, POINTS)
+    places = np.linspace(-LIMIT, LIMIT, POINTS)
     centers = _centers()
     values = np.stack([np.interp(centers, places, curve) for curve in curves])
-    names, explained = _nearest(values, histograms)
     found: list[tuple[Kind, str, float, float]] = []
-    for value, weight, name, r2 in zip(values, histograms, names, explained, strict=True):
-        inside = weight > RARE
-        largest = float(np.abs(value[inside]).max()) if inside.any() else 0.0
-        found.append((_kind(value, inside, largest), name, r2, largest))
+    for first in range(0, len(values), AT_ONCE):
+        some, weights = values[first : first + AT_ONCE], histograms[first : first + AT_ONCE]
+        for value, weight, name, r2 in zip(some, weights, *_nearest(some, weights), strict=True):
+            inside = weight > RARE
+            largest = float(np.abs(value[inside]).max()) if inside.any() else 0.0
+            found.append((_kind(value, inside, largest), name, r2, largest))
     return found
 
 
@@ -185,8 +186,9 @@ def _kind(value: Array, inside: NDArray[np.bool_], largest: float) -> Kind:
     return "bump" if turns == 1 else "complex"
 
 
-def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
-    """For each row of values, the known function with the largest weighted squared correlation."""
+@cache
+def _known() -> tuple[list[str], Array]:
+    """Known functions at all shifts and scales that are tried: their names, and their values by bin."""
     centers = _centers()
     names, columns = [], []
     for name, function in KNOWN.items():
@@ -202,7 +204,12 @@ def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
                 for shift in _SHIFTS if name != "linear" else [0.0]:
                     names.append(name)
                     columns.append(function(side * scale * (centers - shift)))
-    known = np.stack(columns)
+    return names, np.stack(columns)
+
+
+def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
+    """For each row of values, the known function with the largest weighted squared correlation."""
+    names, known = _known()
     total = np.maximum(weights.sum(1, keepdims=True), 1e-12)
     share = weights / total
     mean = (share * values).sum(1, keepdims=True)
@@ -219,15 +226,15 @@ def _nearest(values: Array, weights: Array) -> tuple[list[str], list[float]]:
     return [names[each] for each in best], explained[np.arange(len(best)), best].tolist()
 
 
-def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, float, float]:
+def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, str, float, float]:
     """How flat a function of two inputs is where its data lies, its inputs taken as independent."""
-    places = np.linspace(-BOUNDARY, BOUNDARY, SIDE)
+    places = np.linspace(-LIMIT, LIMIT, SIDE)
     along = [np.interp(places, _centers(), weight) for weight in (first, second)]
     weight = np.outer(*along)
     inside = np.outer(along[0] > RARE, along[1] > RARE)
     largest = float(np.abs(surface[inside]).max()) if inside.any() else 0.0
     if largest < DEAD:
-        return "dead", 0.0, largest
+        return "dead", "plane", 0.0, largest
     down, across = np.meshgrid(places, places, indexing="ij")
     root = np.sqrt(weight / weight.sum()).ravel()
     design = np.stack([np.ones(SIDE**2), down.ravel(), across.ravel()], 1) * root[:, None]
@@ -235,16 +242,22 @@ def _of_surface(surface: Array, first: Array, second: Array) -> tuple[Kind, floa
     residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
     spread = ((surface.ravel() - (weight * surface).sum() / weight.sum()) * root) ** 2
     r2 = float(np.clip(1 - (residual**2).sum() / max(spread.sum(), 1e-12), 0, 1))
-    return ("plane" if r2 >= LIKE else "surface"), r2, largest
+    return ("plane" if r2 >= LIKE else "surface"), "plane", r2, largest
 
 
-def _outside(histograms: Array, boundary: float | None) -> list[float | None]:
-    if boundary is None or boundary >= BOUNDARY:
-        return [None] * len(histograms)
-    beyond = np.abs(_centers()) > boundary
-    return [float(share) for share in histograms[:, beyond].sum(1)]
+def _outside(layer: LearnedFunctions, moment: Moment, number: int, histograms: Array) -> float | None:
+    """Of two inputs, the larger share."""
+    if layer.dictionary is None:
+        return None
+    shares = layer.rows_of(number, moment.outside)
+    if shares is None:  # older records tell only histograms
+        places = _centers() * layer.limit / LIMIT
+        beyond = (places < layer.dictionary[0]) | (places > layer.dictionary[1])
+        shares = histograms[:, beyond].sum(1)
+    return float(shares.max())
 
 
 def _centers() -> Array:
-    edges = np.linspace(-BOUNDARY, BOUNDARY, BINS + 1)
+    """Of the bins of a histogram from -LIMIT to LIMIT: others are scaled to that, which changes no shape."""
+    edges = np.linspace(-LIMIT, LIMIT, BINS + 1)
     return (edges[:-1] + edges[1:]) / 2

@@ -12,9 +12,9 @@ from matplotlib.collections import PolyCollection
 import kafnets
 from kafnets import plot
 from kafnets.fixed_functions import FUNCTIONS
+from kafnets.inspection import learned_functions
 from kafnets.plot import style
 from kafnets.registry import facts_of
-from kafnets.train.shapes import record
 
 PLOTTABLE = [name for name in kafnets.names() if facts_of(name).plottable]
 
@@ -61,7 +61,11 @@ def test_curves_are_the_papers_colors() -> None:
         model[1].alpha.mul_(2)  # type: ignore[operator]
     figure = plot.shapes(model, torch.randn(50, 3), start=start, layer="1", neurons=1)
     drawn, behind = figure.axes
-    began, learned = drawn.lines
+    *ends, began, learned = drawn.lines
+    assert [line.get_xdata()[0] for line in ends] == [-3.0, 3.0]  # type: ignore[index]
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["learned", "start", "distribution of inputs", "ends of the dictionary"]
     assert (began.get_linestyle(), began.get_color()) == ("--", style.START["color"])
     assert (learned.get_linestyle(), learned.get_color()) == ("-", style.LEARNED["color"])
     np.testing.assert_allclose(np.asarray(learned.get_ydata()), 2 * np.asarray(began.get_ydata()), atol=1e-2)
@@ -74,7 +78,7 @@ def test_axes_of_the_caller_are_used() -> None:
     figure, axes = plt.subplots(2, 2)
     try:
         assert plot.shapes(network("kaf"), layer="1", neurons=4, axes=axes) is figure
-        with pytest.raises(ValueError, match="axes must be at least 8, one a function, got 4"):
+        with pytest.raises(ValueError, match="axes must be at least 8, one per function, got 4"):
             plot.shapes(network("kaf"), axes=axes)
     finally:
         plt.close(figure)
@@ -85,7 +89,7 @@ def test_heat_maps_put_the_first_input_along_the_axis() -> None:
     with torch.no_grad():
         module.alpha.zero_()
         module.alpha.view(1, 10, 10)[0, 9, 4] = 1  # first input large, second in the middle
-    figure = plot.stored_shapes(record(torch.nn.Sequential(module), None, "end"))
+    figure = plot.shapes(torch.nn.Sequential(module))
     (image,) = figure.axes[0].images
     row, column = np.unravel_index(np.asarray(image.get_array()).argmax(), (31, 31))
     assert column > 22  # to the right
@@ -105,7 +109,7 @@ def test_coefficients_starts_and_training() -> None:
     for name in FUNCTIONS:
         plot.initialization(name)
     with pytest.raises(ValueError, match="moment must be one of end, got 'epoch 9'"):
-        plot.stored_shapes(record(network("kaf"), None, "end"), moment="epoch 9")
+        plot.stored_shapes(learned_functions(network("kaf")), moment="epoch 9")
     runs = {"kaf": [[{"epoch": 1, "score": 0.5}, {"epoch": 2, "score": 0.7}], [{"epoch": 1, "score": 0.6}]]}
     figure = plot.training_curves(runs)
     (line,) = figure.axes[0].lines
@@ -115,3 +119,26 @@ def test_coefficients_starts_and_training() -> None:
         plot.training_curves(runs, "x")
     with pytest.raises(ValueError, match="runs must hold one label at least"):
         plot.training_curves({})
+
+
+def test_heat_maps_share_a_color_scale_and_show_the_start() -> None:
+    start = network("kaf2d")
+    model = copy.deepcopy(start)
+    with torch.no_grad():
+        model[1].alpha.mul_(3)  # type: ignore[operator]
+    figure = plot.shapes(model, start=start)
+    maps = [axes for axes in figure.axes if axes.images]
+    assert len({axes.images[0].get_clim() for axes in maps}) == 1
+    assert len(figure.axes) == len(maps) + 1  # the bar
+    assert any(axes.collections for axes in maps)  # contour lines
+    assert all(axes.patches[0].get_width() == 6 for axes in maps)  # type: ignore[attr-defined]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["start", "ends of the dictionary"]
+    low, high = maps[0].images[0].get_clim()
+    drawn = np.stack([np.asarray(axes.images[0].get_array()) for axes in maps])
+    assert (drawn.min(), drawn.max()) == (low, high)
+
+
+def test_connections_are_drawn() -> None:
+    figure = plot.shapes(kafnets.edgewise_mlp(3, (2,), 1), torch.randn(50, 3), layer="0", neurons=4)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles[2:] == ["input 2 → output 0", "input 0 → output 1"]

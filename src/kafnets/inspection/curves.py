@@ -1,0 +1,140 @@
+"""The record of learned functions that everything else reads: what they are, and what they are fed."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIMIT, POINTS, SIDE, BINS = 5.0, 101, 31, 50
+"""Functions are recorded from -LIMIT to LIMIT (farther where a dictionary is wider), curves at POINTS places,
+surfaces at SIDE x SIDE places, histograms in BINS bins."""
+
+FACTS = "layers"
+"""The name of the array that tells what the functions are: JSON, as bytes."""
+
+Half = NDArray[np.float16]
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Functions as they were at some moment, in half precision.
+
+    Attributes:
+        values: ``(functions, POINTS)``; ``(functions, outputs, POINTS)`` where one has several outputs;
+            ``(functions, SIDE, SIDE)`` for functions of two inputs, the first down the rows. Only the first
+            functions may be there. One row alone stands for all functions.
+        histogram: ``(inputs, BINS)``, the distribution of each input; the outermost bins take what lies
+            beyond. None if the network was not fed.
+        outside: ``(inputs,)``, the shares of inputs outside the dictionary.
+    """
+
+    values: Half
+    histogram: Half | None = None
+    outside: Half | None = None
+
+
+@dataclass(frozen=True)
+class LearnedFunctions:
+    """The functions of one layer.
+
+    Attributes:
+        layer: its name in the model.
+        activation: the kind of function: the name of its class.
+        inputs: 1, or 2 for functions of two inputs.
+        count: how many functions there are; None in older records, which do not tell.
+        sharing: how many channels, or pairs of them, share a function.
+        dictionary: the ends of its dictionary; None for functions that have none.
+        tails: how expansions go on outside of it.
+        base: the function that expansions are added to.
+        connections: of an edge-wise layer, its number of inputs: function n leads from input
+            ``n % connections`` to output ``n // connections``.
+        limit: values are those from ``-limit`` to ``limit``.
+        moments: the functions, by the name of the moment.
+    """
+
+    layer: str
+    activation: str = ""
+    inputs: int = 1
+    count: int | None = None
+    sharing: int = 1
+    dictionary: tuple[float, float] | None = None
+    tails: str | None = None
+    base: str | None = None
+    connections: int | None = None
+    limit: float = LIMIT
+    moments: dict[str, Moment] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """All but the moments."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "moments"}
+
+    def name_of(self, number: int) -> str:
+        """What one function is called: its neuron, its pair, or its connection."""
+        if self.connections:
+            return f"input {number % self.connections} → output {number // self.connections}"
+        return f"{'neuron' if self.inputs == 1 else 'pair'} {number}"
+
+    def values(self, moment: str) -> NDArray[np.float64]:
+        """A row for each function that is there."""
+        values = self.moments[moment].values.astype(np.float64)
+        return np.broadcast_to(values, (self.count or 1, *values.shape[1:])) if len(values) == 1 else values
+
+    def function(self, moment: str, number: int) -> NDArray[np.float64] | None:
+        """One of them; None if it is not there."""
+        values = self.values(moment) if moment in self.moments else ()
+        return values[number] if number < len(values) else None
+
+    def rows_of(self, number: int, told: Half | None) -> NDArray[np.float64] | None:
+        """Of what is told by input, the rows of one function: ``(inputs, ...)``; None if not there."""
+        if told is None:
+            return None
+        first = number % self.connections if self.connections else number * self.inputs
+        rows = told[first : first + self.inputs].astype(np.float64)
+        return rows if len(rows) == self.inputs else None
+
+
+def as_arrays(layers: Iterable[LearnedFunctions]) -> dict[str, NDArray[Any]]:
+    """For a file: arrays named ``{layer}/{moment}/{curves, surfaces, histogram, outside}``, and the facts."""
+    layers = list(layers)
+    arrays: dict[str, NDArray[Any]] = {}
+    for each in layers:
+        for name, moment in each.moments.items():
+            values = "curves" if each.inputs == 1 else "surfaces"
+            parts = {values: moment.values, "histogram": moment.histogram, "outside": moment.outside}
+            arrays |= {f"{each.layer}/{name}/{part}": own for part, own in parts.items() if own is not None}
+    facts = json.dumps([each.facts() for each in layers], ensure_ascii=False)
+    return arrays | {FACTS: np.frombuffer(facts.encode(), np.uint8).copy()}
+
+
+def from_arrays(arrays: Arrays, unnamed: LearnedFunctions | None = None) -> list[LearnedFunctions]:
+    """Read what :func:`as_arrays` gave, such as ``numpy.load(".../shapes.npz")``.
+
+    Args:
+        arrays: by name.
+        unnamed: what the functions are if the arrays, older than this record, do not tell.
+    """
+    told = json.loads(bytes(arrays[FACTS].tolist())) if FACTS in arrays else []
+    facts = {each["layer"]: each for each in told}
+    found: dict[str, LearnedFunctions] = {}
+    for name in arrays:
+        parts = name.rsplit("/", 2)
+        if len(parts) < 3 or parts[2] not in ("curves", "surfaces"):
+            continue
+        layer, moment, kind = parts
+        own = [arrays.get(f"{layer}/{moment}/{part}") for part in (kind, "histogram", "outside")]
+        values, histogram, outside = (None if each is None else np.asarray(each, np.float16) for each in own)
+        assert values is not None
+        if layer not in found:
+            plain = {"layer": layer, "inputs": 1 if kind == "curves" else 2}
+            known = facts.get(layer, (unnamed.facts() if unnamed else {}) | plain)
+            found[layer] = LearnedFunctions(**known | {"dictionary": _pair(known.get("dictionary"))})
+        found[layer].moments[moment] = Moment(values, histogram, outside)
+    return list(found.values())
+
+
+def _pair(ends: Any) -> tuple[float, float] | None:
+    return None if ends is None else (float(ends[0]), float(ends[1]))

@@ -1,0 +1,181 @@
+"""Every learned function, as small multiples."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from torch import nn
+
+from kafnets.inspection import style
+from kafnets.inspection.curves import Arrays, LearnedFunctions, from_arrays
+from kafnets.inspection.recorder import learned_functions
+from kafnets.inspection.snapshots import FIRST
+
+
+def shapes(
+    model: nn.Module,
+    data: Any = None,
+    *,
+    start: nn.Module | None = None,
+    layer: str | None = None,
+    neurons: int = FIRST,
+    columns: int = 6,
+    axes: Any = None,
+) -> Figure:
+    """Draw the learned functions of a model.
+
+    Functions of one input are curves: what was learned in solid green, where it started in dashed red, the
+    distribution of its inputs in light blue. Functions of two inputs, as those of 2D-KAFs, are heat maps on
+    one color scale, with contour lines of the start. Dotted lines are the ends of the dictionary::
+
+        start = copy.deepcopy(model)
+        ...  # training
+        kafnets.plot.shapes(model, x_test, start=start).savefig("learned.png")
+
+    Args:
+        model: any network with activations of this package, or edge-wise layers.
+        data: what the network is fed, a tensor or an array; without it, no distributions are drawn.
+        start: the network before it was trained; without it, no starts are drawn.
+        layer: the name of one layer in the model; all of them if None.
+        neurons: the first so many of each layer.
+        columns: of small multiples.
+        axes: draw into these, in place of a new figure: without legend and color bar.
+    """
+    found = learned_functions(model, data, functions=neurons)
+    if start is not None:
+        began = learned_functions(start, data, moment="start", functions=neurons, argument="start")
+        if [_form(each) for each in began] != [_form(each) for each in found]:
+            raise ValueError("start must be a network of the same layers as model, before it was trained")
+        found = [
+            replace(each, moments=first.moments | each.moments)
+            for first, each in zip(began, found, strict=True)
+        ]
+    return _drawn(found, layer, "end", neurons, columns, axes)
+
+
+def stored_shapes(
+    stored: Arrays | Iterable[LearnedFunctions],
+    *,
+    layer: str | None = None,
+    moment: str = "end",
+    neurons: int = FIRST,
+    columns: int = 6,
+    axes: Any = None,
+) -> Figure:
+    """The same from the arrays of a run folder, ``numpy.load(".../shapes.npz")``.
+
+    Args:
+        stored: arrays by name, or what :func:`kafnets.inspection.from_arrays` made of them.
+        layer: the name of one layer; all of them if None.
+        moment: which of the stored moments: "end", "epoch 4", ...
+        neurons: the first so many of each layer.
+        columns: of small multiples.
+        axes: draw into these, in place of a new figure: without legend and color bar.
+    """
+    if isinstance(stored, str) or not isinstance(stored, Iterable):
+        raise TypeError(f"stored must be arrays by name, numpy.load('.../shapes.npz'), got {stored!r}")
+    found = from_arrays(stored) if isinstance(stored, Mapping) else list(stored)
+    return _drawn(found, layer, moment, neurons, columns, axes)
+
+
+def _drawn(
+    layers: Sequence[LearnedFunctions], layer: str | None, moment: str, neurons: int, columns: int, axes: Any
+) -> Figure:
+    present = [each for each in layers if moment in each.moments]
+    if not present:
+        moments = dict.fromkeys(name for each in layers for name in each.moments)
+        raise ValueError(f"moment must be one of {', '.join(moments)}, got {moment!r}")
+    chosen = [each for each in present if layer in (None, each.layer)]
+    if not chosen:
+        raise ValueError(f"layer must be one of {', '.join(each.layer for each in present)}, got {layer!r}")
+    panels = [(each, number) for each in chosen for number in range(min(neurons, len(each.values(moment))))]
+    flat = [each.values(moment)[number] for each, number in panels if each.inputs == 2]
+    scale = Normalize(min(map(np.min, flat)), max(map(np.max, flat))) if flat else Normalize()
+    size = {"width": 1.9, "height": 1.9} if len(flat) == len(panels) else {}  # those are squares
+    figure, places = style.places(axes, len(panels), columns, **size)
+    for place, (each, number) in zip(places, panels, strict=True):
+        if each.inputs == 2:
+            _surface(place, each, number, moment, scale)
+        else:
+            _curve(place, each, number, moment)
+        name = each.name_of(number)
+        place.set_title(f"layer {each.layer}, {name}" if len(chosen) > 1 else name, fontsize=7)
+    if axes is None:
+        _explain(figure, places, chosen, moment)
+    return figure
+
+
+def _form(each: LearnedFunctions) -> tuple[Any, ...]:
+    return each.layer, each.inputs, each.count, each.values(next(iter(each.moments))).shape
+
+
+def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions], moment: str) -> None:
+    """One legend, one color bar, and names of the axes."""
+    signs: list[Any] = []
+    curved = any(each.inputs == 1 for each in chosen)
+    if curved:
+        signs.append(Line2D([], [], **style.LEARNED, label="learned" if moment == "end" else moment))
+    if moment != "start" and any("start" in each.moments for each in chosen):
+        signs.append(Line2D([], [], **style.START, label="start"))
+    if curved and any(each.moments[moment].histogram is not None for each in chosen):
+        signs.append(Patch(**style.DATA, label="distribution of inputs"))
+    if any(each.dictionary for each in chosen):
+        signs.append(Line2D([], [], **style.ENDS, label="ends of the dictionary"))
+    if signs:
+        figure.legend(handles=signs, loc="outside upper center", ncols=4, fontsize=7, frameon=False)
+    images = [place for place in places if place.images]
+    if images:
+        bar = figure.colorbar(images[0].images[0], ax=images)
+        bar.set_label("output", fontsize=8)
+        bar.ax.tick_params(labelsize=7)
+    figure.supxlabel("input" if curved else "first input", fontsize=8)
+    figure.supylabel("output" if curved else "second input", fontsize=8)
+
+
+def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> None:
+    at = np.linspace(-layer.limit, layer.limit, layer.values(moment).shape[-1])
+    histogram = layer.rows_of(number, layer.moments[moment].histogram)
+    if histogram is not None:
+        behind = axes.twinx()
+        edges = np.linspace(-layer.limit, layer.limit, histogram.shape[1] + 1)
+        behind.stairs(histogram[0], edges, fill=True, **style.DATA)
+        behind.set_ylim(bottom=0)
+        behind.axis("off")
+        axes.set_zorder(behind.get_zorder() + 1)
+        axes.patch.set_visible(False)
+    for end in layer.dictionary or ():
+        axes.axvline(end, **style.ENDS)
+    looks = {"start": style.START, moment: style.LEARNED}
+    for name, look in looks.items():
+        if (function := layer.function(name, number)) is not None:
+            axes.plot(at, np.atleast_2d(function).T, **look)
+    axes.set_xlim(-layer.limit, layer.limit)
+    style.plain(axes)
+
+
+def _surface(axes: Axes, layer: LearnedFunctions, number: int, moment: str, scale: Normalize) -> None:
+    values, limit = layer.values(moment)[number], layer.limit
+    axes.imshow(
+        values.T, origin="lower", extent=(-limit, limit, -limit, limit), cmap=style.SURFACE, norm=scale
+    )
+    began = None if moment == "start" else layer.function("start", number)
+    if began is not None:
+        at = np.linspace(-limit, limit, len(values))
+        span = np.linspace(scale.vmin or 0.0, scale.vmax or 0.0, 6)
+        levels = [level for level in span[1:-1] if began.min() < level < began.max()]
+        if levels:
+            axes.contour(
+                at, at, began.T, levels, colors=style.START["color"], linewidths=0.8, linestyles="--"
+            )
+    if layer.dictionary:
+        low, high = layer.dictionary
+        axes.add_patch(
+            Rectangle((low, low), high - low, high - low, fill=False, **style.ENDS | {"color": "white"})
+        )
+    axes.tick_params(labelsize=7)
