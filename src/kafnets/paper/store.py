@@ -39,7 +39,7 @@ class Runs(Protocol):
         """Losses and scores of one of them, epoch by epoch."""
 
     def shapes(self, record: Record) -> Shapes:
-        """Learned functions of one of them, as ``kafnets.train.shapes`` has recorded them."""
+        """Learned functions of one of them, as arrays for ``kafnets.inspection.from_arrays``."""
 
 
 def runs_in(path: Path) -> Runs:
