@@ -8,6 +8,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from kafnets.arrays.library import NUMPY
 from kafnets.fixed_functions import FUNCTIONS
 from kafnets.inspection import style
 from kafnets.inspection.bands import band
@@ -63,10 +64,9 @@ def initialization(init: str = "tanh", *, axes: Any = None, **options: Any) -> F
         options: for the KAF.
     """
     module = KAF(1, init=init, dim=-1, **options)
-    target = FUNCTIONS[init]
     at = torch.linspace(-LIMIT, LIMIT, POINTS)
     figure, (place,) = style.places(axes, 1, width=3.6, height=2.8)
-    place.plot(at, target(at.double().numpy()), **style.REFERENCE, label=init)
+    place.plot(at, FUNCTIONS[init](NUMPY, at.double().numpy()), **style.REFERENCE, label=init)
     place.plot(at, curves(module, 1)[0], **style.LEARNED, label="KAF")
     # Far larger than the function that they add up to, so with an axis of their own.
     beside = place.twinx()
