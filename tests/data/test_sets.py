@@ -6,7 +6,6 @@ import hashlib
 import http.server
 import importlib.util
 import io
-import pickle
 import sys
 import tarfile
 import threading
@@ -383,29 +382,35 @@ def test_damaged_susy(tmp_path: Path) -> None:
         susy.read_original(path)
 
 
-def test_cifar10_is_read_without_running_its_pickles(tmp_path: Path) -> None:
+def test_cifar10_is_read(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    pixels = generator.integers(0, 256, (6, 20, 3072), dtype=np.uint8)
-    labels = generator.integers(0, 10, (6, 20))
+    images = generator.integers(0, 256, (6, 2, 3, 32, 32), dtype=np.uint8)
+    labels = generator.integers(0, 10, (6, 2), dtype=np.uint8)
     path = tmp_path / "cifar.tar.gz"
+
+    def write(names: list[str], cut: int = 0) -> None:
+        with tarfile.open(path, "w:gz") as archive:
+            for name, pixels, classes in zip(names, images, labels, strict=False):
+                content = np.column_stack([classes, pixels.reshape(2, -1)]).tobytes()
+                content = content[: len(content) - cut]
+                member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+
     names = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
-    with tarfile.open(path, "w:gz") as archive:
-        for name, own, classes in zip(names, pixels, labels, strict=True):
-            batch = {
-                "batch_label": name,
-                "labels": classes.tolist(),
-                "data": own,
-                "filenames": ["a.png"] * 20,
-            }
-            content = pickle.dumps(batch, protocol=2)
-            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+    write(names)
     arrays = cifar10.read_original(path)
+    assert arrays["X_train"].shape == (10, 32, 32, 3)
+    np.testing.assert_array_equal(arrays["X_test"].transpose(0, 3, 1, 2), images[5])
+    np.testing.assert_array_equal(arrays["X_train"][4].transpose(2, 0, 1), images[2, 0])
     np.testing.assert_array_equal(arrays["y_train"], labels[:5].ravel())
-    images = pixels[:5].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    np.testing.assert_array_equal(arrays["X_train"], images)
-    assert arrays["X_test"].shape == (20, 32, 32, 3)
-    path.write_bytes(path.read_bytes()[:-500])
+    np.testing.assert_array_equal(arrays["y_test"], labels[5])
+    write(names, cut=1)
+    with pytest.raises(ValueError, match="is not one of whole images"):
+        cifar10.read_original(path)
+    write(names[:2])
+    with pytest.raises(ValueError, match="it is not the binary version of CIFAR-10"):
+        cifar10.read_original(path)
+    path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(ValueError, match="is cut short or damaged"):
         cifar10.read_original(path)

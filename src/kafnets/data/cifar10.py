@@ -1,6 +1,5 @@
 """CIFAR-10: 60,000 images of 32 x 32 pixels, 10 classes. Krizhevsky, 2009."""
 
-import pickletools
 import tarfile
 import zlib
 from pathlib import Path
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from kafnets.data.folder import load_or_make
 from kafnets.data.splits import Part, Splits, digest_of, stratified_rows
 
-ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
-SHA256 = "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"
+ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 PIXELS = 3 * 32 * 32
 
@@ -28,7 +27,7 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
     arrays = load_or_make(
         "cifar10.npz",
         read_original,
-        original="cifar-10-python.tar.gz",
+        original="cifar-10-binary.tar.gz",
         address=ADDRESS,
         sha256=SHA256,
         names=("X_train", "y_train", "X_test", "y_test"),
@@ -58,20 +57,22 @@ def _scaled(images: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def read_original(path: Path) -> dict[str, NDArray[np.generic]]:
-    """The published archive. Its batches are pickles, which are read as lists of operations, never run."""
-    batches = [f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)]
+    """The published archive of bytes: for each image its class, then its pixels in red, green and blue."""
+    batches = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
     try:
         with tarfile.open(path) as archive:
-            contents = [_member(archive, name, path) for name in [*batches, "cifar-10-batches-py/test_batch"]]
+            contents = [_member(archive, f"cifar-10-batches-bin/{name}.bin", path) for name in batches]
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise ValueError(f"{path} is cut short or damaged ({error}): download it again") from error
-    found = [_images_and_labels(content, path) for content in contents]
-    return {
-        "X_train": np.concatenate([images for images, _ in found[:-1]]),
-        "y_train": np.concatenate([labels for _, labels in found[:-1]]),
-        "X_test": found[-1][0],
-        "y_test": found[-1][1],
-    }
+    train, test = b"".join(contents[:-1]), contents[-1]
+    found: dict[str, NDArray[np.generic]] = {}
+    for part, content in (("train", train), ("test", test)):
+        if not content or len(content) % (1 + PIXELS):
+            raise ValueError(f"{path}: its {part} part of {len(content)} bytes is not one of whole images")
+        rows = np.frombuffer(content, np.uint8).reshape(-1, 1 + PIXELS)
+        images = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        found |= {f"X_{part}": np.ascontiguousarray(images), f"y_{part}": rows[:, 0].astype(np.int64)}
+    return found
 
 
 def _member(archive: tarfile.TarFile, name: str, path: Path) -> bytes:
@@ -80,22 +81,5 @@ def _member(archive: tarfile.TarFile, name: str, path: Path) -> bytes:
     except KeyError:
         stream = None
     if stream is None:
-        raise ValueError(f"{path} has no {name}: it is not the python version of CIFAR-10")
+        raise ValueError(f"{path} has no {name}: it is not the binary version of CIFAR-10")
     return stream.read()
-
-
-def _images_and_labels(pickled: bytes, path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    pixels, labels, key = b"", list[int](), ""
-    for operation, argument, _ in pickletools.genops(pickled):
-        if isinstance(argument, str | bytes):
-            raw = argument.encode("latin-1") if isinstance(argument, str) else argument
-            if len(raw) > len(pixels):
-                pixels = raw
-            key = raw.decode("latin-1") if len(raw) < 100 else key
-        elif operation.name in ("BININT1", "BININT", "BININT2") and key == "labels":
-            assert isinstance(argument, int)
-            labels.append(argument)
-    if len(pixels) % PIXELS or not labels or len(pixels) // PIXELS != len(labels):
-        raise ValueError(f"{path}: a batch holds {len(pixels)} bytes of images and {len(labels)} labels")
-    images = np.frombuffer(pixels, np.uint8).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(images), np.array(labels, np.int64)
