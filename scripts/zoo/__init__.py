@@ -1,1 +1,0 @@
-"""Pictures of activations, one module a family: the same stem as in src/kafnets/zoo and docs/zoo."""
