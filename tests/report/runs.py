@@ -65,6 +65,7 @@ def write_run(
         "validation": {"loss": 0.1, metric: score - 0.01},
         "best_epoch": epochs,
         "seconds_of_training": 2.0 + len(label),
+        "threads": 1,
         "epochs": [
             {
                 "epoch": e + 1,

@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,11 +246,11 @@ def test_policies_are_ranked_by_reward_and_by_area(browser: Any, tmp_path: Path)
     assert opened.column(3) == ["122.0 ± 2.0", "91.0 ± 1.0"]
     headings = opened.tab.locator("#table th").all_inner_texts()
     assert headings[2].startswith("test reward")
-    assert headings[6:8] == ["test area", "p of the area"]
+    assert headings[7:9] == ["test area", "p of the area"]
     assert headings[-1] == "parameters"
-    assert opened.column(7) == ["61.0 ± 1.0", "45.5 ± 0.5"]
-    assert opened.column(6)[0] == opened.column(8)[0] == "\u2013"
-    assert float(opened.column(8)[1]) < 0.05
+    assert opened.column(8) == ["61.0 ± 1.0", "45.5 ± 0.5"]
+    assert opened.column(7)[1] == opened.column(9)[1] == "\u2013"  # tanh is the reference
+    assert float(opened.column(9)[0]) < 0.05
     assert "by iteration" in (opened.tab.locator("#curves").get_attribute("aria-label") or "")
     assert opened.complaints == []
 
@@ -309,9 +308,9 @@ def test_damage_of_every_kind_is_named(tmp_path: Path) -> None:
     (paths[2] / "config.json").unlink()
     found = write(tmp_path, tmp_path / "report.html")
     assert len(found.runs) == 1
-    assert len(found.damaged) == 3
+    assert len(found.skipped) == 3
     shutil.copytree(paths[3], paths[3].with_name("copy"))
-    assert "the same setting and seed as" in str(write(tmp_path, tmp_path / "report.html").damaged)
+    assert "the same setting and seed as" in str(write(tmp_path, tmp_path / "report.html").skipped)
 
 
 @pytest.mark.parametrize(
@@ -352,13 +351,12 @@ def test_json_without_end_is_named_too(tmp_path: Path) -> None:
     odd = write_run(tmp_path, "odd", 0, 0.5)
     (odd / "DONE").write_text("[" * 100_000)
     found = write(tmp_path, tmp_path / "report.html")
-    assert len(found.runs) == len(found.damaged) == 1
+    assert len(found.runs) == len(found.skipped) == 1
 
 
 def test_stored_runs_without_a_record_still_have_their_dictionary(tmp_path: Path) -> None:
-    run = replace(
-        read(write_run(tmp_path, "kaf", 0, 0.9)), config={"activation": "kaf", "options": {"boundary": 2.0}}
-    )
+    run = read(write_run(tmp_path, "kaf", 0, 0.9))
+    run.record.config["options"]["boundary"] = 2.0
     with np.load(run.path / "shapes.npz") as stored:
         arrays = {name: stored[name] for name in stored if name != "layers"}
     np.savez(run.path / "shapes.npz", **arrays)

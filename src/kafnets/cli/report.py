@@ -33,9 +33,9 @@ def report(
         told += f", {len(found.unfinished)} unfinished"
     if found.tuned:
         told += f", {len(found.tuned)} of `reproduce wider` left out (they have no curves)"
-    if found.damaged:
-        told += f", {len(found.damaged)} skipped"
+    if found.skipped:
+        told += f", {len(found.skipped)} skipped"
     console = Console()
-    for path, why in found.damaged:
+    for path, why in found.skipped:
         console.print(f"note: skipped {path}: {why}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"{page}: {told}", highlight=False, soft_wrap=True, markup=False)

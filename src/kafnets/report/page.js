@@ -21,7 +21,7 @@ const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const color = (number) => (dark() ? DARK : LIGHT)[number % LIGHT.length];
 const comparison = () => data.comparisons[chosen];
-const called = (row) => `${row.label}, ${row.hidden.join("-") || "no hidden layer"}`;
+const called = (row) => `${row.activation}, ${row.hidden.join("-") || "no hidden layer"}`;
 const number = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 
 function layout(more) {
@@ -48,21 +48,27 @@ function draw(id, traces, more, description) {
 const score = ({ mean, deviation }) =>
   number(mean, comparison().digits) + (deviation === null ? "" : ` ± ${number(deviation, comparison().digits)}`);
 
+const p = ({ p_value }) => (p_value === null ? "–" : p_value.toPrecision(2));
+const signed = (value) => (value < 0 ? "−" : "+") + number(Math.abs(value), comparison().digits);
+const difference = ({ difference, low, high }) => (difference === null ? "–"
+  : signed(difference) + (low === null ? "" : ` [${signed(low)}, ${signed(high)}]`));
+
 const COLUMNS = () => [
-  ["place", "", (row, at) => String(at + 1), (row) => -row.mean],
-  ["label", "activation", (row) => row.label, (row) => row.label],
+  ["rank", "", (row) => String(row.rank), (row) => -row.rank],
+  ["activation", "activation", (row) => row.activation, (row) => row.activation],
   ["mean", "test score", (row) => score(row), (row) => row.mean],
   ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.hidden.length],
-  ["seeds", "seeds", (row) => String(row.runs.length), (row) => row.runs.length],
-  ["p", "p against the best", (row) => (row.p === null ? "–" : row.p.toPrecision(2)), (row) => row.p ?? 2],
+  ["seeds", "seeds", (row) => String(row.seeds), (row) => row.seeds],
+  ["difference", `vs. ${comparison().reference}`, (row) => difference(row), (row) => row.difference ?? 0],
+  ["p", "p", (row) => p(row), (row) => row.p_value ?? 2],
   ...comparison().also.flatMap((name) => [
     [name, `test ${name}`, (row) => score(row.also[name]), (row) => row.also[name].mean],
-    [`${name}-p`, `p of the ${name}`, (row) => (row.also[name].p === null ? "–" : row.also[name].p.toPrecision(2)), (row) => row.also[name].p ?? 2],
+    [`${name}-p`, `p of the ${name}`, (row) => p(row.also[name]), (row) => row.also[name].p_value ?? 2],
   ]),
   ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
-  ...(timed() ? [["step", "step time (× ReLU)", (row) => number(row.step, 2), (row) => row.step ?? 1e9]] : []),
+  ...(timed() ? [["step", "step time (× ReLU)", (row) => number(row.step_time, 2), (row) => row.step_time ?? 1e9]] : []),
 ];
-const timed = () => comparison().rows.some((row) => row.step !== null);
+const timed = () => comparison().rows.some((row) => row.step_time !== null);
 
 function headings() {
   const line = document.createElement("tr");
@@ -74,7 +80,7 @@ function headings() {
       button.type = "button";
       button.dataset.column = key;
       button.addEventListener("click", () => {
-        sorted.up = sorted.column === key ? !sorted.up : /^(label|parameters|step|hidden|p|.*-p)$/.test(key);
+        sorted.up = sorted.column === key ? !sorted.up : /^(activation|parameters|step|hidden|p|.*-p)$/.test(key);
         sorted.column = key;
         ranking();
       });
@@ -91,7 +97,6 @@ function ranking() {
   headings();
   const value = COLUMNS().find(([key]) => key === sorted.column)[3];
   const wanted = byId("filter").value.trim().toLowerCase();
-  const places = new Map(comparison().rows.map((row, at) => [row, at]));
   const rows = comparison().rows.filter((row) => called(row).toLowerCase().includes(wanted));
   rows.sort((one, two) => {
     const [a, b] = [value(one), value(two)];
@@ -99,7 +104,7 @@ function ranking() {
   });
   byId("table").tBodies[0].replaceChildren(...rows.map((row) => {
     const line = document.createElement("tr");
-    for (const [, , text] of COLUMNS()) line.append(make("td", text(row, places.get(row))));
+    for (const [, , text] of COLUMNS()) line.append(make("td", text(row)));
     return line;
   }));
   put(byId("shown"), wanted ? `${rows.length} of ${comparison().rows.length}` : "");
@@ -113,13 +118,14 @@ function csv() {
     return /[",\n]|^[=+@-]/.test(text) && typeof value === "string"
       ? `"${(/^[=+@-]/.test(text) ? "'" : "") + text.replaceAll('"', '""')}"` : text;
   };
-  const { rows, metric, also } = comparison();
+  const { rows, metric, also, reference } = comparison();
   const scores = (name, of) => [[`test ${name}`, (row) => of(row).mean], [`standard deviation of ${name}`, (row) => of(row).deviation],
-    [`p of ${name}`, (row) => of(row).p]];
-  const columns = [["rank", (row) => rows.indexOf(row) + 1], ["activation", (row) => row.label],
-    ["hidden layers", (row) => row.hidden.join("-")], ["seeds", (row) => row.runs.length], ...scores(metric, (row) => row),
+    [`difference from ${reference}`, (row) => of(row).difference], ["low end of 95 % interval", (row) => of(row).low],
+    ["high end", (row) => of(row).high], [`p of ${name}`, (row) => of(row).p_value]];
+  const columns = [["rank", (row) => row.rank], ["activation", (row) => row.activation],
+    ["hidden layers", (row) => row.hidden.join("-")], ["seeds", (row) => row.seeds], ...scores(metric, (row) => row),
     ...also.flatMap((name) => scores(name, (row) => row.also[name])), ["parameters", (row) => row.parameters],
-    ["step time relative to ReLU", (row) => row.step]];
+    ["step time relative to ReLU", (row) => row.step_time]];
   return [columns.map(([title]) => cell(title)), ...rows.map((row) => columns.map(([, value]) => cell(value(row))))]
     .map((line) => line.join(",")).join("\n") + "\n";
 }
@@ -173,12 +179,12 @@ function late(kind) {
 
 function costs() {
   byId("by-time").parentElement.hidden = !timed();
-  for (const [id, key, title] of [["by-size", "parameters", "trained parameters"], ["by-time", "step", "step time (× ReLU)"]]) {
+  for (const [id, key, title] of [["by-size", "parameters", "trained parameters"], ["by-time", "step_time", "step time (× ReLU)"]]) {
     if (id === "by-time" && !timed()) continue;
     const traces = comparison().rows.map((row, at) => ({
       x: [row[key]], y: [row.mean], error_y: { type: "data", array: [row.deviation ?? 0], thickness: 1.2 },
       name: plainText(called(row)), mode: at < 3 ? "markers+text" : "markers",
-      text: [plainText(row.label)], textposition: at % 2 ? "bottom center" : "top center", textfont: { size: 11 }, cliponaxis: false,
+      text: [` ${plainText(row.activation)}`], textposition: "middle right", textfont: { size: 11 }, cliponaxis: false,
       marker: { color: color(at), symbol: MARKS[at % MARKS.length], size: 10 },
       hovertemplate: `%{y:.${comparison().digits}f}, %{x}<extra>%{fullData.name}</extra>`,
     }));
@@ -330,7 +336,7 @@ function panels(layer, shown) {
   }
   shown.forEach((number, at) => {
     const [column, line] = [at % columns, Math.floor(at / columns)];
-    const gap = 0.045;
+    const gap = 0.18 / columns; // for the numbers along the next panel
     const x = [column / columns + gap / 2, (column + 1) / columns - gap / 2];
     const y = [1 - (line + 1) / lines + 0.12 / lines, 1 - line / lines - 0.14 / lines];
     const n = 2 * at + 1;
@@ -339,7 +345,7 @@ function panels(layer, shown) {
     const small = { tickfont: { size: 10 }, fixedrange: true };
     more[`xaxis${xa}`] = { ...small, domain: x, anchor: `y${za}`, range: [-layer.limit, layer.limit] };
     more.annotations.push({ text: nameOf(layer, number), showarrow: false, xref: "paper", yref: "paper",
-      x: (x[0] + x[1]) / 2, y: y[1], yanchor: "bottom", font: { size: 11 } });
+      x: (x[0] + x[1]) / 2, y: y[1], xanchor: "center", yanchor: "bottom", font: { size: 11 } });
     if (flat) {
       more[`yaxis${za}`] = { ...small, domain: y, anchor: `x${xa}`, nticks: 4 };
       traces.push(surface(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }));
@@ -349,7 +355,7 @@ function panels(layer, shown) {
       return;
     }
     more[`yaxis${za}`] = { domain: y, anchor: `x${xa}`, visible: false, fixedrange: true, rangemode: "tozero" };
-    more[`yaxis${ya}`] = { ...small, domain: y, anchor: `x${xa}`, overlaying: `y${za}`, side: "left", nticks: 4, range: reach(layer, number) };
+    more[`yaxis${ya}`] = { ...small, domain: y, anchor: `x${xa}`, overlaying: `y${za}`, side: "left", tickmode: "auto", nticks: 4, range: reach(layer, number) };
     for (const end of layer.dictionary ?? []) more.shapes.push({ type: "line", xref: `x${xa}`, yref: "paper", x0: end, x1: end, y0: y[0], y1: y[1],
       line: { dash: "dot", width: 1, color: tone("soft") } });
     traces.push(...curve(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }, { xaxis: `x${xa}`, yaxis: `y${ya}` }));
@@ -430,9 +436,9 @@ function runs() {
 
 function missing() {
   const box = byId("missing");
-  if (!data.unfinished.length && !data.damaged.length) box.append(make("p", "Nothing: every run folder is complete."));
+  if (!data.unfinished.length && !data.skipped.length) box.append(make("p", "Nothing: every run folder is complete."));
   for (const [title, items] of [
-    ["Unfinished", data.unfinished], ["Skipped", data.damaged.map((each) => `${each.path}: ${each.why}`)],
+    ["Unfinished", data.unfinished], ["Skipped", data.skipped.map((each) => `${each.path}: ${each.why}`)],
   ]) {
     if (!items.length) continue;
     box.append(make("h3", `${title} (${items.length})`));
@@ -447,9 +453,9 @@ function everything() {
   const found = comparison();
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
   put(byId("summary"), `${found.name}: ${found.rows.length} networks, ${seeds} runs, ${found.task}.`);
-  const test = found.rows.find((row) => row.test)?.test;
-  put(byId("ranking-note"), `Mean ± standard deviation over seeds of the test ${found.metric}.` + (test ? ` p is that of a ${test}, corrected for ${found.rows.length - 1} comparisons.` : "")
-    + (data.damaged.length + data.unfinished.length ? " Some run folders are unfinished or were skipped: see below." : ""));
+  put(byId("verdict"), found.verdict);
+  put(byId("ranking-note"), [`Mean ± standard deviation over seeds of the test ${found.metric}.`, found.test,
+    data.skipped.length + data.unfinished.length ? "Some run folders are unfinished or were skipped: see below." : ""].join(" "));
   ranking();
   curves();
   costs();

@@ -2,18 +2,23 @@
 
 import base64
 import gzip
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.comparison.statistics import paired_test
+from kafnets.comparison.record import Record
+from kafnets.comparison.summary import cells
 from kafnets.inspection.bands import band
 from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions
 from kafnets.inspection.describe import describe_functions
-from kafnets.report.collect import ALSO, Collection, Run, step_times
-from kafnets.train.metrics import MAIN
+from kafnets.report.collect import ALSO, Collection, Run
+
+REFERENCES = ("relu", "tanh")
+"""The first of these that was run is what all others are tested against."""
 
 CURVE_POINTS = 51
 """Places of a curve on the page."""
@@ -59,40 +64,55 @@ def compressed(content: bytes) -> str:
 def payload(found: Collection, title: str) -> tuple[dict[str, Any], str]:
     """All that the page shows, and the packed functions."""
     packed = Packed()
-    comparisons: dict[tuple[str, ...], list[Run]] = {}
+    groups: dict[tuple[str, ...], list[Run]] = {}
     for run in found.runs:
-        comparisons.setdefault(run.comparison, []).append(run)
+        groups.setdefault(run.comparison, []).append(run)
     return {
         "title": title,
         "bins": BINS,
         "points": CURVE_POINTS,
         "side": SIDE,
         "levels": LEVELS,
-        "comparisons": [_comparison(runs, packed) for runs in comparisons.values()],
+        "comparisons": [each for runs in groups.values() for each in _comparisons(runs, packed)],
         "unfinished": found.unfinished,
-        "damaged": [{"path": path, "why": why} for path, why in found.damaged],
+        "skipped": [{"path": path, "why": why} for path, why in found.skipped],
     }, packed.text()
 
 
-def _comparison(runs: list[Run], packed: Packed) -> dict[str, Any]:
-    experiment, profile, data, target, task = runs[0].comparison
-    metric, also = MAIN[task], ALSO.get(task, ())
+def _comparisons(runs: list[Run], packed: Packed) -> Iterable[dict[str, Any]]:
+    """One per depth. What has no hidden layers, as trees, is compared with networks of every depth."""
+    experiment, profile, data, target, *_ = runs[0].comparison
+    named = f"{data}, predicting {target} ({profile})" if target else f"{data} ({profile})"
+    if experiment != "compare":
+        named = f"{experiment}, {profile} profile, {data}"
+    depths = list(dict.fromkeys(run.record.hidden for run in runs if run.record.hidden)) or [()]
+    for hidden in depths:
+        chosen = [run for run in runs if run.record.hidden in (hidden, ())]
+        depth = f", hidden layers {'-'.join(map(str, hidden))}" if len(depths) > 1 else ""
+        yield _comparison(named + depth, chosen, packed)
+
+
+def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
     settings: dict[object, list[Run]] = {}
     for run in runs:
-        settings.setdefault(run.setting, []).append(run)
-    times = step_times(runs[0])
-    rows = [_setting(members, metric, packed) | _scores(members, metric) for members in settings.values()]
-    for row, members in zip(rows, settings.values(), strict=True):
-        row["also"] = {name: _scores(members, name) for name in also}
-        row["step"] = times.get(row["label"])
-    rows.sort(key=lambda row: -row["mean"])
-    for ranked in (rows, *([row["also"][name] for row in rows] for name in also)):
-        _test_against_best(ranked)
-    predicted = f", predicting {target}" if target else ""
-    named = f"{data}{predicted} ({profile})"
+        settings.setdefault(run.record.key[:-1], []).append(run)
+    labels = {members[0].record.label: members for members in settings.values()}
+    records, task = [run.record for run in runs], runs[0].record.data.task
+    reference = next((each for each in REFERENCES if each in labels), REFERENCES[0])
+    ranked = ranking(records, reference, step_times(runs[0]))
+    also = {each: ranking(records, reference, {}, each) for each in ALSO.get(task, ())}
+    rows = [
+        row
+        | _setting(labels[row["activation"]], ranked["metric"], packed)
+        | {"also": {each: _own_row(other, row) for each, other in also.items()}}
+        for row in ranked["rows"]
+    ]
     return {
-        "name": named if experiment == "compare" else f"{experiment}, {profile} profile, {data}",
-        "metric": metric,
+        "name": name,
+        "metric": ranked["metric"],
+        "reference": reference,
+        "test": ranked["test"],
+        "verdict": ranked["verdict"],
         "also": list(also),
         "task": task,
         "turn": "iteration" if task == "control" else "epoch",
@@ -101,53 +121,62 @@ def _comparison(runs: list[Run], packed: Packed) -> dict[str, Any]:
     }
 
 
-def _test_against_best(rows: list[dict[str, Any]]) -> None:
-    """Put into each row a p-value, and the name of its test."""
-    best = max(rows, key=lambda row: row["mean"])
-    for row in rows:
-        common = sorted(row["scores"].keys() & best["scores"].keys())
-        tested = (
-            None
-            if row is best
-            else paired_test(
-                [row["scores"][seed] for seed in common],
-                [best["scores"][seed] for seed in common],
-                test_to_train=row["test_to_train"],
-            )
+def _own_row(ranked: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in ranked["rows"] if each["activation"] == row["activation"])
+    return found
+
+
+def ranking(
+    records: list[Record], reference: str, times: Mapping[str, float], metric: str | None = None
+) -> dict[str, Any]:
+    """The rows of the ranked table, best first, and what was tested."""
+    found = sorted(cells(records, metric), key=lambda cell: -cell.mean)
+    base = next((cell for cell in found if cell.label == reference), None)
+    rows = []
+    for place, cell in enumerate(found):
+        tested = None if base is None or cell is base else cell.against(base)
+        rows.append(
+            {
+                "rank": place + 1,
+                "activation": cell.label,
+                "mean": cell.mean,
+                "deviation": cell.deviation,
+                "seeds": len(cell.test),
+                "difference": None if base is None or cell is base else cell.mean - base.mean,
+                "low": None,
+                "high": None,
+                "p_value": None if tested is None else tested.corrected(len(found) - 1).p_value,
+                "parameters": cell.parameters,
+                "step_time": times.get(cell.label),
+            }
         )
-        row["p"] = None if tested is None else tested.corrected(len(rows) - 1).p_value
-        row["test"] = None if tested is None else tested.name
+    return {"metric": found[0].metric, "test": "", "verdict": "", "rows": rows}
 
 
-def _scores(members: list[Run], metric: str) -> dict[str, Any]:
-    scores = {run.seed: run.scores[metric] for run in members}
-    values = np.array(list(scores.values()))
-    return {
-        "scores": scores,
-        "mean": float(values.mean()),
-        "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
-        "test_to_train": members[0].test_to_train,
-    }
+def step_times(run: Run) -> dict[str, float]:
+    """By label, the time of a training step over that of ReLU's, if its comparison has measured that."""
+    try:
+        ranked = json.loads((run.path.parents[1] / "ranking.json").read_text(encoding="utf-8"))
+        return {row["label"]: float(row["step_against_relu"]) for row in ranked["rows"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
 
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
-    first = members[0]
-    label, hidden = first.setting
+    first = members[0].record
     return {
-        "label": label,
-        "hidden": list(hidden),
-        "parameters": first.parameters,
+        "hidden": list(first.hidden),
         "curves": _bands(members, f"validation_{metric}"),
         "losses": _bands(members, "train_loss"),
         "learned": _learned(members, packed),
         "runs": [_provenance(run, metric) for run in members],
-        "settings": first.config | first.about,
+        "settings": first.config | {"data": asdict(first.data), "versions": first.provenance.get("versions")},
     }
 
 
 def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
     """Mean and deviation by epoch."""
-    series = [[row[column] for row in run.epochs if column in row] for run in members]
+    series = [[row[column] for row in run.record.epochs if column in row] for run in members]
     series = [values for values in series if values]
     if not series:
         return {"mean": [], "deviation": []}
@@ -157,9 +186,11 @@ def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
 
 def _learned(members: list[Run], packed: Packed) -> dict[str, Any] | None:
     """Functions of the run that has most moments of them."""
-    stored = [(run, run.functions()) for run in sorted(members, key=lambda run: run.seed)]
+    stored = [(run, run.functions()) for run in sorted(members, key=lambda run: run.record.seed)]
     run, layers = max(stored, key=lambda pair: sum(len(layer.moments) for layer in pair[1]))
-    return {"seed": run.seed, "layers": [_layer(layer, packed) for layer in layers]} if layers else None
+    return (
+        {"seed": run.record.seed, "layers": [_layer(layer, packed) for layer in layers]} if layers else None
+    )
 
 
 def _layer(layer: LearnedFunctions, packed: Packed) -> dict[str, Any]:
@@ -189,15 +220,15 @@ def _order(moment: str) -> int:
 
 
 def _provenance(run: Run, metric: str) -> dict[str, Any]:
-    made = run.about["provenance"]
+    one = run.record
     return {
-        "seed": run.seed,
+        "seed": one.seed,
         "folder": "/".join(run.path.parts[-4:]),
-        "score": run.scores[metric],
-        "validation": run.validation,
-        "epochs": len(run.epochs),
-        "best_epoch": run.best_epoch,
-        "commit": made.get("commit"),
-        "date": made.get("date"),
-        "hardware": made.get("hardware"),
+        "score": one.test[metric],
+        "validation": one.validation.get(metric),
+        "epochs": len(one.epochs),
+        "best_epoch": one.best_epoch,
+        "commit": one.provenance.get("commit"),
+        "date": one.provenance.get("date"),
+        "hardware": one.provenance.get("hardware"),
     }
