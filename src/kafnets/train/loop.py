@@ -152,8 +152,10 @@ class _Run:
             )
         else:
             self.optimizer = settings.optimizer(groups)
-        self.schedule = LearningRates(settings, self.optimizer, -(-rows // settings.rows_a_step(rows)))
-        self.regularization = Regularization(settings, model, self.optimizer)
+        epochs, steps = settings.epochs, -(-rows // settings.rows_a_step(rows))
+        self.schedule = LearningRates(settings.schedule, epochs, self.optimizer, steps)
+        decay = settings.regularization_schedule
+        self.regularization = Regularization(decay, epochs, model, self.optimizer)
         # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
         compiled: Any = torch.compile(model) if settings.compile else model
         self.stepped, self.stepper = fabric.setup(compiled, self.optimizer)

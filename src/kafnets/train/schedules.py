@@ -1,35 +1,37 @@
 """How the learning rate, weight decay and dropout change from epoch to epoch."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-if TYPE_CHECKING:
-    from kafnets.train.settings import Settings
+Schedule = str | Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | None
+"""A name, a function that makes one of torch's for an optimizer, or None for a constant learning rate."""
 
 
 class LearningRates:
     """The learning rate of each step.
 
     Args:
-        settings: with the schedule.
+        schedule: as ``schedule`` of ``Settings``.
+        epochs: how many there may be.
         optimizer: whose learning rates it sets.
         steps: of an epoch.
     """
 
-    def __init__(self, settings: "Settings", optimizer: torch.optim.Optimizer, steps: int) -> None:
-        schedules, self._by_step = torch.optim.lr_scheduler, settings.schedule == "coslog4"
+    def __init__(self, schedule: Schedule, epochs: int, optimizer: torch.optim.Optimizer, steps: int) -> None:
+        schedules, self._by_step = torch.optim.lr_scheduler, schedule == "coslog4"
         self._schedule: torch.optim.lr_scheduler.LRScheduler | None = None
-        total = settings.epochs * steps
+        total = epochs * steps
         if self._by_step:
             self._schedule = schedules.LambdaLR(optimizer, lambda step: coslog4((step + 0.5) / total))
-        elif callable(settings.schedule):
-            self._schedule = settings.schedule(optimizer)
-        elif settings.schedule is not None:
-            self._schedule = schedules.CosineAnnealingLR(optimizer, T_max=settings.epochs)
+        elif callable(schedule):
+            self._schedule = schedule(optimizer)
+        elif schedule is not None:
+            self._schedule = schedules.CosineAnnealingLR(optimizer, T_max=epochs)
 
     def after_step(self) -> None:
         """To be called after each step."""
@@ -80,12 +82,10 @@ class Regularization:
     What it sets follows from the epoch's number alone, so that a run that is resumed needs nothing else.
     """
 
-    def __init__(self, settings: "Settings", model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        self._schedule, self._epochs, self._optimizer = (
-            settings.regularization_schedule,
-            settings.epochs,
-            optimizer,
-        )
+    def __init__(
+        self, schedule: str | None, epochs: int, model: nn.Module, optimizer: torch.optim.Optimizer
+    ) -> None:
+        self._schedule, self._epochs, self._optimizer = schedule, epochs, optimizer
         # By number: an optimizer that is restored makes new groups.
         self._decays = [group.get("weight_decay") for group in optimizer.param_groups]
         self._dropouts = [(each, each.p) for each in model.modules() if isinstance(each, _DropoutNd)]
