@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import kafnets
 from kafnets.frontends.exchange import arrays_of, call
+from kafnets.nn import KAF, KAF2D
 
-Module = kafnets.KAF | kafnets.KAF2D
+Module = KAF | KAF2D
 Array = NDArray[Any]
 Step = Callable[[], Any]
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-import kafnets
 from kafnets.benchmark.adapters import ADAPTERS, Adapter, Module, Torch
 from kafnets.comparison.table import Table
+from kafnets.nn import KAF, KAF2D
+from kafnets.ops import use_backend
 from kafnets.provenance import provenance
 
 PARTS = ("forward", "input gradient", "coefficient gradient")
@@ -82,7 +83,7 @@ def _module(kind: str, channels: int, seed: int) -> Module:
     """Of the paper's size, channels last."""
     import torch
 
-    cls = kafnets.KAF if kind == "KAF" else kafnets.KAF2D
+    cls = KAF if kind == "KAF" else KAF2D
     return cls(channels, dim=-1, generator=torch.Generator().manual_seed(seed))
 
 
@@ -92,7 +93,7 @@ def _errors(adapter: Adapter, kind: str, dtype: Any, generator: np.random.Genera
     x = (2 * generator.normal(size=(500, module.num_features))).astype(dtype)
     upstream = generator.normal(size=(500, 6)).astype(dtype)
     found = adapter.gradients(module, x, upstream)
-    with kafnets.use_backend("composite"):
+    with use_backend("composite"):
         exact = Torch().gradients(module, x.astype(np.float64), upstream.astype(np.float64))
     return {
         part: float(np.abs(ours.astype(np.float64) - right).max() / np.abs(right).max())

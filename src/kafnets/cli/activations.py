@@ -35,11 +35,11 @@ def list_activations(
     "parameters" are those per neuron. "local" tells whether a parameter acts on a part of the line only,
     "decay" whether weight decay applies ("own": a penalty of its own does). Wide terminals show more columns.
     """
-    import kafnets
+    from kafnets import registry
     from kafnets.registry import facts_of, options_of
 
     with refusing():
-        names = kafnets.names(family)
+        names = registry.names(family)
     if as_json:
         rows = [{"name": name, **dataclasses.asdict(facts_of(name))} for name in names]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
