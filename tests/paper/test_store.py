@@ -135,6 +135,10 @@ def test_changed_files_are_named(tmp_path: Path, name: str) -> None:
 def test_the_command(tmp_path: Path) -> None:
     write(tmp_path / "runs")
     command = ["reproduce", "store", str(tmp_path / "runs"), "--folder", str(tmp_path)]
+    elsewhere = CliRunner().invoke(app, command)
+    assert elsewhere.exit_code == 2
+    assert "--folder must be a checkout of kafnets" in " ".join(elsewhere.output.split())
+    Store(tmp_path / "results").add(write(tmp_path / "more", 7).path)
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
     assert "1 runs added" in shown.output

@@ -169,13 +169,16 @@ def store_runs(
     Runs that were made with other settings than their experiment describes, on other data, or that are
     damaged, are refused, and then nothing is stored. Write the documents again afterwards.
     """
-    from kafnets.paper.store import Store
+    from kafnets.paper.store import CHECKSUMS, Store
 
     if not runs.is_dir():
         refuse(f"{runs} does not exist: give the folder that `kafnets reproduce` has written")
+    store = folder / "results"
+    if not (store / CHECKSUMS).exists():
+        refuse(f"--folder must be a checkout of kafnets, with {store / CHECKSUMS} in it, got '{folder}'")
     with refusing():
-        added = Store(folder / "results").add(runs)
-    console_of_this_process().print(f"{len(added)} runs added to {folder / 'results'}")
+        added = Store(store).add(runs)
+    console_of_this_process().print(f"{len(added)} runs added to {store}")
 
 
 @reproduce.command("all")
