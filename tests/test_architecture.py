@@ -48,6 +48,7 @@ ROOMS = [
     "sklearn",
     "comparison",
     "report",
+    "comparing",
     "benchmark",
     "paper",
     "cli",

@@ -14,6 +14,8 @@ from kafnets import sklearn as sklearn
 from kafnets import starts as starts
 from kafnets import train as train
 from kafnets import zoo as zoo
+from kafnets.comparing import Comparison as Comparison
+from kafnets.comparing import compare as compare
 from kafnets.expansion import Dictionary as Dictionary
 from kafnets.expansion import Expansion as Expansion
 from kafnets.fixed_functions import Base as Base

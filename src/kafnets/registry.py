@@ -136,7 +136,8 @@ def find(name: str) -> Factory:
     _load_own()
     called, parenthesis, rest = name.partition("(")
     if called not in _registered:
-        near = difflib.get_close_matches(called, _registered, n=3)
+        same = [each for each in _registered if each == called.lower()]
+        near = same or difflib.get_close_matches(called, _registered, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise ValueError(
             f"no activation is called {called!r}: {hint}kafnets.names(), or `kafnets list`, gives all names"

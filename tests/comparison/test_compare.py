@@ -18,9 +18,8 @@ from typer.testing import CliRunner, Result
 import kafnets
 from kafnets import registry
 from kafnets.cli import app
-from kafnets.cli.listing import verdict
-from kafnets.comparison import compare as comparison
-from kafnets.comparison.summary import Cell
+from kafnets.comparison import plan as planning
+from kafnets.comparison.plan import plan
 from kafnets.data import tables
 from kafnets.data.scaling import RobustScaling
 from kafnets.train import Predictor
@@ -59,7 +58,7 @@ def quick(output: Path) -> list[str | Path]:
 
 @pytest.fixture(autouse=True)
 def short_timing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "SECONDS_OF_TIMING", 0.01)
+    monkeypatch.setattr(planning, "SECONDS_OF_TIMING", 0.01)
 
 
 def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
@@ -74,7 +73,7 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
     assert [row["mean"] for row in ranking["rows"]] == sorted(
         (row["mean"] for row in ranking["rows"]), reverse=True
     )
-    assert {row["label"] for row in ranking["rows"]} == {"relu", "kaf", "kaf2d"}
+    assert {row["activation"] for row in ranking["rows"]} == {"relu", "kaf", "kaf2d"}
     (config, *_) = (json.loads(path.read_text()) for path in folder.rglob("config.json"))
     assert (config["dropout"], config["scaling"]) == ([0.15], "robust")
     assert config["settings"]["keep"] == "best"
@@ -94,32 +93,6 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
     table.write_text(table.read_text().replace("red", "pink"))
     assert run(table, "--target", "label", "--drop", "price", *quick(output)).exit_code == 0
     assert len(list((output / "compare").iterdir())) == 2
-
-
-def cell(label: str, *scores: float) -> Cell:
-    by_seed = dict(enumerate(scores))
-    return Cell(label, 2, "rows", "accuracy", by_seed, by_seed, 5, 1000, 0.2)
-
-
-def test_the_verdict() -> None:
-    relu = cell("relu", 0.90, 0.91, 0.90, 0.92, 0.91)
-    better = cell("kaf", 0.950, 0.962, 0.949, 0.970, 0.961)
-    equal = cell("elu", 0.93, 0.89, 0.94, 0.89, 0.92)
-    assert verdict([relu, better], "relu") == (
-        "kaf differs from relu by +0.0504: more than noise (corrected resampled t-test over 5 seeds, p = "
-        f"{better.against(relu).p_value:.2g})."  # type: ignore[union-attr]
-    )
-    assert "no more than noise may do" in verdict([equal, relu], "relu")
-    crowd = [cell(f"rival{number}", *(score - 0.001 for score in relu.test.values())) for number in range(3)]
-    assert verdict([cell("kaf", 0.99), relu, better], "relu").startswith(
-        "kaf differs"
-    )  # not the one-seed wonder
-    p_value = 4 * better.against(relu).p_value  # type: ignore[union-attr]
-    assert f"p = {p_value:.2g}, times 4 for as many rivals" in verdict([relu, better, *crowd], "relu")
-    assert verdict([relu, cell("elu", *(0.5,) * 5)], "relu") == "Nothing did better than relu."
-    assert verdict([relu], "relu") == "Only relu was run: name others with --activations."
-    assert "give more --seeds" in verdict([cell("kaf", 0.95), cell("relu", 0.9)], "relu")
-    assert "nothing to test against" in verdict([better, equal], "relu")
 
 
 def test_a_network_that_diverges_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -171,7 +144,7 @@ def test_what_goes_wrong_with_a_later_seed_is_told_before_the_first(tmp_path: Pa
 
 
 def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:
-    chosen = comparison.descriptions("iris", ["kaf"], hidden=(8,), seeds=1)
+    chosen = plan("iris", None, ["kaf"], hidden=(8,), seeds=1).networks
     splits = chosen[0].load()
     model = chosen[0].build(splits)
     before = Predictor.of(model, chosen[0].architecture(splits), splits)
@@ -188,11 +161,16 @@ def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:
 
 
 def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
-    chosen = comparison.descriptions(
-        str(table), ["kaf"], hidden=(8,), seeds=1, table={"target": "label", "drop": ["price"]}
-    )
-    splits = chosen[0].load()
-    predictor = Predictor.of(chosen[0].build(splits), chosen[0].architecture(splits), splits)
+    planned = plan(table, "label", ["kaf"], hidden=(8,), seeds=1, drop=["price"])
+    splits, one = planned.splits(0), planned.networks[0]
+    predictor = Predictor.of(one.build(splits), one.architecture(splits), splits, planned.target)
+    assert predictor.feature_names == ("length", "color", "open", "count")
+    assert predictor.score(table) == (predictor.predict(table) == pd.read_csv(table)["label"]).mean()
+    row = {"length": 1.0, "color": "red", "open": True, "count": 2}
+    assert predictor.predict(row) == predictor.predict(pd.DataFrame([row]))
+    with pytest.raises(ValueError, match="rows have no column 'label'"):
+        predictor.score(row)
+    assert predictor.transform(row).shape == (1, splits.inputs)
     assert len(predictor.predict(pd.read_csv(table))) == 300
     with pytest.raises(ValueError, match="the table has no column 'color', 'open'"):
         predictor.predict(pd.DataFrame({"length": [1.0], "count": [2]}))
@@ -209,11 +187,13 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
         ([], "give either a table, with --target, or --data"),
         ([table], "say which column of"),
         ([table, "--target", "lable"], "did you mean 'label'?"),
-        ([tmp_path / "no.csv", "--target", "x"], "no.csv is not there"),
+        ([tmp_path / "no.csv", "--target", "x"], "no.csv does not exist"),
         (["--data", "digit"], "did you mean 'digits'?"),
         (["--data", "digits", "--target", "x"], "--target, --task and --drop are for tables"),
         (["--data", "digits", "--activations", "kaff"], "no activation is called 'kaff'"),
-        (["--data", "digits", "--hidden", "ten"], "--hidden must be whole numbers"),
+        (["--data", "digits", "--activations", "KAF"], "no activation is called 'KAF': did you mean kaf?"),
+        (["--data", "digits", "--rivals", "trees"], "rivals must be among forest, boosting, got 'trees'"),
+        (["--data", "digits", "--hidden", "ten"], "--hidden must be comma-separated integers"),
         (["--data", "digits", "--hidden", "7", "--activations", "kaf2d"], "num_features must be even"),
         (["--data", "digits", "--precision", "8"], "precision must be one of"),
         ([table, "--target", "label", "--task", "ranking"], "--task must be classification or regression"),
@@ -249,6 +229,6 @@ def test_interrupted_it_says_how_to_go_on(jobs: str, tmp_path: Path) -> None:
     finally:
         process.kill()
     assert process.returncode == 130, output
-    assert "the same command goes on from there" in " ".join(output.split())
+    assert "the same command resumes them" in " ".join(output.split())
     assert "Traceback" not in output
     assert list(tmp_path.rglob("checkpoint.pt"))

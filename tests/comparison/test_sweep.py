@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kafnets.cli import app
-from kafnets.comparison import compare as comparison
+from kafnets.comparison.plan import plan
 from kafnets.comparison.runner import finished
 from kafnets.comparison.summary import cells
 from kafnets.comparison.sweep import execute_all
@@ -21,7 +21,7 @@ SHORT = Settings(epochs=3, patience=3)
 
 def test_on_ray_as_here(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    runs = comparison.descriptions("iris", ["kaf"], hidden=(8,), seeds=2, settings=SHORT)
+    runs = plan("iris", None, ["kaf"], hidden=(8,), seeds=2, settings=SHORT).networks
     told: list[str] = []
     execute_all(runs, tmp_path / "ray", engine="ray", told=lambda _, outcome: told.append(outcome))
     assert told == ["trained"] * 4

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kafnets import data
 from kafnets.cli import app
-from kafnets.comparison import trees
+from kafnets.comparison import rivals
 from kafnets.comparison.ranking import alike, rank
 from kafnets.comparison.runner import execute, finished
 from kafnets.comparison.summary import cells
@@ -50,10 +50,10 @@ def test_interrupted_it_does_not_try_again_what_it_has_tried(
 
 
 @pytest.mark.parametrize("name", ["wine", "breast_cancer", "diabetes"])
-@pytest.mark.parametrize("label", trees.GRIDS)
+@pytest.mark.parametrize("label", rivals.GRIDS)
 def test_trees_are_scored_as_networks_are(label: str, name: str) -> None:
     splits = data.load(name)
-    found = trees.attempt(label, 0.3, splits, seed=0)
+    found = rivals.attempt(label, 0.3, splits, seed=0)
     assert found["parameters"] > 100
     assert found["test"]["r2" if name == "diabetes" else "accuracy"] > (0.2 if name == "diabetes" else 0.9)
     assert np.isfinite(found["test"]["loss"])

@@ -34,11 +34,11 @@ print(execute(description(int(sys.argv[3])), output))
 
 
 def description(epochs: int) -> Any:
-    from kafnets.comparison.compare import descriptions
+    from kafnets.comparison.plan import plan
 
     settings = replace(SETTINGS, epochs=epochs)
     # Without dropout, which each process draws for itself.
-    return descriptions("digits", ["kaf"], hidden=(20,), dropout=0.0, seeds=1, settings=settings)[0]
+    return plan("digits", None, ["kaf"], hidden=(20,), dropout=0.0, seeds=1, settings=settings).networks[0]
 
 
 def torchrun(output: Path, epochs: int) -> str:

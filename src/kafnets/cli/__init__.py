@@ -1,6 +1,8 @@
 """The command line: ``kafnets --help``."""
 
+import signal
 import sys
+import warnings
 from typing import Annotated
 
 from kafnets.packages import missing
@@ -14,6 +16,7 @@ try:
     from kafnets.cli.compare import compare
     from kafnets.cli.datasets import data_commands
     from kafnets.cli.figures import figures
+    from kafnets.cli.predict import predict
     from kafnets.cli.report import report
     from kafnets.cli.reproduce import reproduce
 except ImportError as error:  # pragma: no cover
@@ -24,6 +27,7 @@ except KeyboardInterrupt:  # pragma: no cover
 app = typer.Typer(no_args_is_help=True, help="Learned activation functions.")
 app.command()(compare)
 app.add_typer(reproduce, name="reproduce")
+app.command()(predict)
 app.command()(report)
 app.command()(figures)
 app.command()(clip)
@@ -57,5 +61,11 @@ def _commands(
 
 
 def main() -> None:
-    """Entry point of the ``kafnets`` command."""
+    """Entry point of the ``kafnets`` command.
+
+    Ctrl-C ends it at once and without a traceback, but for commands that have to say how to resume.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    warnings.formatwarning = lambda message, *_args, **_options: f"note: {message}\n"
     app()

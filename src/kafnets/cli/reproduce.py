@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from kafnets.cli.listing import ranked_table
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
 
@@ -16,10 +15,10 @@ reproduce = typer.Typer(
     "interrupt it whenever you like, and the same command goes on where it was.",
 )
 
-Activations = Annotated[str, typer.Option(help="Names, with commas between them; the paper's by default.")]
+Activations = Annotated[str, typer.Option(help="Comma-separated names; default: the paper's.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]
-Output = Annotated[Path, typer.Option(help="Folder for the run folders.")]
+Output = Annotated[Path, typer.Option(help="Output folder.")]
 RUNS = Path("kafnets-runs")
 Engine = Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")]
 TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")]
@@ -50,7 +49,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
                 seeds,
             )
         console = console_of_this_process()
-        run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
+        run_all(chosen, output, jobs=jobs, engine=engine, tensorboard=tensorboard)
         with refusing():
             found = summary.cells(finished(chosen, output), wanted=seeds)
         console.print(result_table(found, paper.published, experiment, profile).rich())
@@ -110,7 +109,7 @@ def reinforcement_learning(
             words(envs) or rl.ENVIRONMENTS, words(activations) or rl.ACTIVATIONS, steps, seeds
         )
     console = console_of_this_process()
-    run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=tensorboard)
+    run_all(chosen, output, jobs=jobs, engine=engine, tensorboard=tensorboard)
     with refusing():
         records = finished(chosen, output)
         final, areas = (summary.cells(records, metric, wanted=seeds) for metric in ("reward", "area"))
@@ -137,7 +136,7 @@ def beyond_the_paper(
 
     Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
     """
-    from kafnets.comparison import summary
+    from kafnets.comparison.leaderboard import leaderboard
     from kafnets.comparison.runner import finished
     from kafnets.paper import wider
 
@@ -145,16 +144,14 @@ def beyond_the_paper(
     with refusing():
         chosen = wider.descriptions(sets, words(activations), seeds)
     console = console_of_this_process()
-    run_all(chosen, output, console, jobs=jobs, engine=engine, tensorboard=False)
+    run_all(chosen, output, jobs=jobs, engine=engine, tensorboard=False)
     for name in sets:
         with refusing():
-            found = summary.cells(
-                finished((each for each in chosen if each.data == name), output), wanted=seeds
-            )
-        if not found:
-            console.print(f"{name}: no run has come to its end.")
-            continue
-        console.print(ranked_table(found, {}, f"{name}, tuned in validation"))
+            records = finished((each for each in chosen if each.data == name), output)
+            if not records:
+                console.print(f"{name}: no run finished.")
+                continue
+            console.print(leaderboard(records, wanted=seeds).table(f"{name}, tuned in validation").rich())
 
 
 @reproduce.command("store")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from kafnets.cli.listing import run_progress
 from kafnets.cli.refusals import refuse, refusing
 
 if TYPE_CHECKING:
@@ -26,64 +27,64 @@ class EngineName(StrEnum):
 
 
 def run_all(
-    descriptions: Sequence[Runnable],
-    output: Path,
-    console: Console,
-    *,
-    jobs: int,
-    engine: EngineName,
-    tensorboard: bool,
+    descriptions: Sequence[Runnable], output: Path, *, jobs: int, engine: EngineName, tensorboard: bool
 ) -> None:
-    """Run them with a progress bar. Ctrl-C says how to go on.
+    """Run them with their progress shown, and tell which did not finish.
 
     Of several processes that ``torchrun`` has started, only the first comes back.
     """
-    from kafnets.comparison.sweep import execute_all
-    from kafnets.train.processes import is_first, total_processes
+    from kafnets.comparison import progress
+    from kafnets.train.processes import is_first
 
-    if total_processes() > 1 and (jobs > 1 or engine != EngineName.local):
-        refuse("under torchrun all processes share each run: leave out --jobs and --engine")
-    try:
-        with refusing(), run_progress(console, len(descriptions)) as (told, watched):
-            execute_all(
-                descriptions,
-                output,
-                jobs=jobs,
-                engine=engine.value,
-                tensorboard=tensorboard,
-                told=told,
-                watched=watched,
-            )
-    except KeyboardInterrupt:
-        console.print(
-            f"Stopped. Finished runs are kept in {output}, and unfinished ones as far as they were: "
-            "the same command goes on from there."
+    with refusing(), interruptible(output):
+        unfinished = progress.run_all(
+            descriptions, output, jobs=jobs, engine=engine.value, tensorboard=tensorboard
         )
-        raise typer.Exit(130) from None
     if not is_first():
         raise typer.Exit
+    for note in unfinished:
+        typer.echo(f"note: {note}", err=True)
+
+
+@contextmanager
+def interruptible(output: Path) -> Iterator[None]:
+    """Ctrl-C ends the command with a sentence on how to resume it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Stopped. Finished runs are kept in {output}, and unfinished ones up to their last epoch: the "
+            "same command resumes them.",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def console_of_this_process() -> Console:
-    """Silent in all processes of ``torchrun`` but the first."""
+    """Silent in all processes of ``torchrun`` but the first. Names are printed as they are: no markup."""
     from kafnets.train.processes import is_first
 
-    return Console(quiet=not is_first())
+    return Console(quiet=not is_first(), markup=False, highlight=False, emoji=False)
 
 
 def words(given: str) -> list[str]:
-    """Of a list with commas. Those in parentheses are part of a word: ``relu,kaf(base=silu,init=elu)``."""
+    """Of a comma-separated list; parentheses may hold commas: ``relu,kaf(base=silu,init=elu)``."""
     return [word.strip() for word in re.split(r",(?![^(]*\))", given) if word.strip()]
 
 
 def whole_numbers(option: str, given: str) -> list[int]:
-    """Of a list with commas; anything else is refused."""
+    """Of a comma-separated list; anything else is refused."""
     try:
         found = [int(each) for each in given.split(",")]
     except ValueError:
-        refuse(f"{option} must be whole numbers with commas between them, got {given!r}")
+        refuse(f"{option} must be comma-separated integers, got {given!r}")
     if min(found) < 1:
-        refuse(f"{option} must be numbers from 1, got {given!r}")
+        refuse(f"{option} must be integers ≥ 1, got {given!r}")
     return found
 
 

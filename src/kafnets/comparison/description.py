@@ -9,8 +9,7 @@ import torch
 from torch import nn
 
 from kafnets import data
-from kafnets.comparison import supervised
-from kafnets.data import tables
+from kafnets.comparison import prepared, supervised
 from kafnets.data.splits import Splits
 from kafnets.kernels import Gaussian
 from kafnets.networks import cnn, edgewise_mlp
@@ -31,7 +30,7 @@ class Description:
         experiment: its name.
         profile: "paper", or the name of a smaller setting.
         label: what tables call the activation.
-        data: the name of the data set, or the path of a table.
+        data: the name of the data set or table.
         activation: a registered name.
         hidden: widths of the hidden layers; for a convolutional network, filters of its modules.
         seed: of the division of the data, the first weights, and everything random in training.
@@ -41,8 +40,10 @@ class Description:
         frozen: the activation's own parameters stay as they start.
         network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
             their own for all connections in place of the activation.
-        table: for a table, how it is read: its target, and other arguments of ``kafnets.data.tables.load``.
+        table: for a table, how it is read: its target, task and columns to drop.
         settings: of training.
+        prepared: for a table, the folder that holds its divisions, see ``kafnets.comparison.prepared``. No
+            result depends on it.
     """
 
     experiment: str
@@ -59,6 +60,7 @@ class Description:
     table: dict[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     scaling: str = "range"
+    prepared: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -72,7 +74,7 @@ class Description:
         )
 
     def config(self) -> dict[str, Any]:
-        """For the run folder. A table may be moved: its name stands for it.
+        """For the run folder.
 
         The paper's scaling is not told, nor its divisor in the rule of thumb for bandwidths: configs that
         were stored before there were others do not name them.
@@ -85,8 +87,8 @@ class Description:
             )
         config = asdict(self) | {
             "settings": self.settings.describe(),
-            "data": Path(self.data).name if self.table else self.data,
         }
+        del config["prepared"]
         if self.scaling == "range":
             del config["scaling"]
         kernel = config["options"].get("kernel")
@@ -96,8 +98,8 @@ class Description:
 
     def load(self) -> Splits:
         """The data."""
-        if self.table:
-            return tables.load(self.data, seed=self.seed, scaling=self.scaling, **self.table)
+        if self.prepared is not None:
+            return prepared.load(prepared.path_of(self.prepared, self.seed))
         return data.load(self.data, self.seed, self.scaling)
 
     def architecture(self, splits: Splits) -> Architecture:

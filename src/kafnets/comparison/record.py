@@ -24,6 +24,7 @@ class DataFacts:
         sha256: of all rows; None where there are none, as in reinforcement learning.
         classes: their names; None if there are none, or if they were not stored.
         notes: on how the data were read.
+        rarest: test rows of the rarer of two classes; None where it was not stored.
     """
 
     name: str
@@ -32,6 +33,7 @@ class DataFacts:
     sha256: str | None = None
     classes: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    rarest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class Record:
             )
         try:
             return cls._from_report(folder.config(), folder.report())
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(
                 f"{folder.path}: {CONFIG} and {REPORT} do not tell all of a run ({error!r})"
             ) from error
@@ -144,6 +146,7 @@ class Record:
                 data.get("sha256"),
                 None if data.get("classes") is None else tuple(data["classes"]),
                 tuple(data.get("notes", ())),
+                data.get("rarest"),
             ),
             report["test"],
             report["validation"],

@@ -1,5 +1,6 @@
 """Running one description in its folder."""
 
+import warnings
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,7 +11,7 @@ from kafnets.train.loop import Progress
 from kafnets.train.processes import Processes
 from kafnets.train.runs import RunFolder
 
-Outcome = Literal["trained", "found finished", "busy elsewhere", "diverged"]
+Outcome = Literal["trained", "found finished", "busy elsewhere", "diverged", "killed"]
 """What became of a run."""
 
 
@@ -67,6 +68,8 @@ def execute(
 def finished(descriptions: Iterable[Runnable], output: Path) -> list[Record]:
     """Records of those that are finished, in their order. A run with other settings is an error.
 
+    One whose files do not tell all of a run is skipped, with a warning.
+
     Args:
         descriptions: of the runs.
         output: the folder of results.
@@ -76,5 +79,8 @@ def finished(descriptions: Iterable[Runnable], output: Path) -> list[Record]:
         folder = RunFolder(output / each.folder)
         if folder.done:
             folder.refuse_other(each.config())
-            found.append(Record.of(folder))
+            try:
+                found.append(Record.of(folder))
+            except ValueError as error:
+                warnings.warn(f"skipped: {error}", stacklevel=2)
     return found

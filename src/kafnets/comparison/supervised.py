@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from kafnets.data.splits import Splits
@@ -79,6 +80,9 @@ def checkpoint_of(folder: RunFolder, splits: Splits) -> dict[str, Any] | None:
 
 def about(splits: Splits) -> dict[str, Any]:
     """What a report tells of the data."""
+    rarest = (
+        {"rarest": int(np.bincount(splits.test.target, minlength=2).min())} if splits.task == "binary" else {}
+    )
     return {
         "data": {
             "name": splits.name,
@@ -86,6 +90,7 @@ def about(splits: Splits) -> dict[str, Any]:
             "notes": splits.notes,
             "task": splits.task,
             "classes": splits.classes,
-        },
+        }
+        | rarest,
         "rows": [len(part) for part in (splits.train, splits.validation, splits.test)],
     }

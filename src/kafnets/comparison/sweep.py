@@ -4,11 +4,11 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from multiprocessing.managers import SyncManager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
 from pathlib import Path
-from queue import Empty, Queue
 from typing import Any, Literal
 
 import torch
@@ -20,9 +20,6 @@ from kafnets.registry import load_plugins
 Engine = Literal["local", "ray"]
 Told = Callable[[Runnable, Outcome], None]
 Watched = Callable[[Runnable, dict[str, Any]], None]
-
-LOOK = 0.3
-"""Seconds between two looks at what the workers have to tell."""
 
 
 def execute_all(
@@ -74,67 +71,91 @@ def _in_turn(
         yield description, execute(description, output, progress=progress, tensorboard=tensorboard)
 
 
+class _Worker:
+    """A process that carries out one run after the other. If it is killed, we know which run it was at."""
+
+    def __init__(self, threads: int) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, threads), daemon=True)
+        with _interrupts_held():
+            self.process.start()
+        theirs.close()
+        self.run: Runnable
+
+    def begin(self, run: Runnable, output: Path, tensorboard: bool) -> None:
+        self.run = run
+        # A process that was killed is noticed when it is asked for news.
+        with suppress(OSError):
+            self.connection.send((run, output, tensorboard))
+
+
 def _side_by_side(
     descriptions: Sequence[Runnable], output: Path, tensorboard: bool, jobs: int, watched: Watched | None
 ) -> Events:
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    # Fresh processes: a fork of one with threads may hang.
-    context = multiprocessing.get_context("spawn")
-    manager = SyncManager(ctx=context)
-    manager.start(leave_with_parent)
-    with manager:
-        epochs: Queue[tuple[int, dict[str, Any]]] = manager.Queue()
-        others = multiprocessing.active_children()  # the manager's process, and the caller's own
-        pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads, epochs))
-        try:
-            numbers = {
-                pool.submit(_work, number, each, output, tensorboard): number
-                for number, each in enumerate(descriptions)
-            }
-            pending = set(numbers)
-            while pending:
-                finished, pending = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
-                _pass_on(epochs, descriptions, watched)
-                for future in finished:
-                    yield descriptions[numbers[future]], future.result()
-        except BaseException:
-            # They have saved their last epoch; nothing else is lost.
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                if worker not in others:
-                    worker.terminate()
-            raise
-        pool.shutdown()
+    waiting, workers = deque(descriptions), dict[Any, _Worker]()
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < jobs:
+                worker = _Worker(threads)
+                workers[worker.connection] = worker
+                worker.begin(waiting.popleft(), output, tensorboard)
+            for connection in wait(list(workers)):
+                worker = workers[connection]
+                try:
+                    news: Any = worker.connection.recv()
+                except (EOFError, OSError):
+                    del workers[connection]
+                    yield worker.run, "killed"
+                    continue
+                if isinstance(news, dict):
+                    if watched is not None:
+                        watched(worker.run, news)
+                    continue
+                if isinstance(news, BaseException):
+                    raise news
+                finished = worker.run
+                if waiting:
+                    worker.begin(waiting.popleft(), output, tensorboard)
+                else:
+                    workers.pop(connection).process.terminate()
+                yield finished, news
+    finally:
+        for worker in workers.values():  # they have saved their last epoch; nothing else is lost
+            worker.process.terminate()
 
 
-def _pass_on(
-    epochs: "Queue[tuple[int, dict[str, Any]]]",
-    descriptions: Sequence[Runnable],
-    watched: Watched | None,
-) -> None:
-    while True:
-        try:
-            number, row = epochs.get_nowait()
-        except Empty:
-            return
-        if watched is not None:
-            watched(descriptions[number], row)
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits, and a process that is started meanwhile never gets it: the first one stops all."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_epochs: "Queue[tuple[int, dict[str, Any]]]"
-
-
-def _begin(threads: int, epochs: "Queue[tuple[int, dict[str, Any]]]") -> None:
-    """In each worker. Ctrl-C reaches all processes of a terminal, but only the first one acts on it."""
-    global _epochs
-    _epochs = epochs
-    load_plugins()
+def _serve(connection: Any, threads: int) -> None:
+    """In each worker: carry out what is sent, tell of each epoch, then of the outcome or an error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _leave_with_parent()
+    load_plugins()
     torch.set_num_threads(threads)
-    leave_with_parent()
+    with suppress(EOFError, OSError):
+        while True:
+            run, output, tensorboard = connection.recv()
+            try:
+                news: Any = execute(run, output, progress=connection.send, tensorboard=tensorboard)
+            except Exception as error:
+                news = error
+            connection.send(news)
 
 
-def leave_with_parent() -> None:
+def _leave_with_parent() -> None:
     """A first process that is killed has no time to stop the others, which would go on for nobody."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -144,15 +165,6 @@ def leave_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _work(number: int, description: Runnable, output: Path, tensorboard: bool) -> Outcome:
-    return execute(
-        description,
-        output,
-        progress=lambda row: _epochs.put((number, row)),
-        tensorboard=tensorboard,
-    )
 
 
 def _on_ray(descriptions: Sequence[Runnable], output: Path, tensorboard: bool) -> Events:

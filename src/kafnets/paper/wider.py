@@ -5,23 +5,17 @@ which each seed takes the one that its own validation part likes best. All else 
 of the estimators and of ``kafnets compare`` at the time of the stored runs, which stays as it was then.
 """
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from kafnets import data
-from kafnets.comparison import supervised, trees
+from kafnets.comparison import rivals
 from kafnets.comparison.description import Description
 from kafnets.data.splits import Splits
-from kafnets.provenance import provenance
 from kafnets.registry import find, own_names
 from kafnets.train.loop import Progress, fit
-from kafnets.train.metrics import MAIN
 from kafnets.train.processes import OneProcess, Processes
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
@@ -47,7 +41,7 @@ STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "
 
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 EDGEWISE = "edgewise kaf"
-OTHERS = (EDGEWISE, *trees.GRIDS)
+OTHERS = (EDGEWISE, *rivals.GRIDS)
 """What is no activation."""
 
 UNCHANGED = "kaf unchanged"
@@ -65,7 +59,7 @@ class Tuned:
         data: the name of a data set.
         label: a registered activation, or one of :data:`OTHERS`.
         seed: of the division of the data, and of everything random.
-        hidden: widths of hidden layers; none for trees.
+        hidden: widths of hidden layers; none for rivals.
         epochs: of each network.
     """
 
@@ -86,7 +80,7 @@ class Tuned:
         """What is tuned, and the values that are tried."""
         if self.label == UNCHANGED:
             return "learning_rate", (RECIPE.learning_rate,)
-        return trees.GRIDS.get(self.label, ("learning_rate", LEARNING_RATES))
+        return rivals.GRIDS.get(self.label, ("learning_rate", LEARNING_RATES))
 
     @property
     def folder(self) -> Path:
@@ -97,8 +91,8 @@ class Tuned:
         """For the run folder."""
         tuned, values = self.grid
         config = asdict(self) | {"profile": self.profile, "tuned": tuned, "values": list(values)}
-        if self.label in trees.GRIDS:
-            config["settings"] = trees.FIXED[self.label]
+        if self.label in rivals.GRIDS:
+            config["settings"] = rivals.FIXED[self.label]
         else:
             config["settings"] = self._network(values[0]).settings.describe() | {tuned: None}
             config["options"] = self._network(values[0]).options
@@ -113,38 +107,14 @@ class Tuned:
     ) -> None:
         """All values in turn, from where the folder's checkpoint left off."""
         splits = data.load(self.data, self.seed)
-        main = MAIN[splits.task]
-        tuned, values = self.grid
-        left = supervised.checkpoint_of(folder, splits) or {"tried": []}
-        tried: list[dict[str, Any]] = left["tried"]
-        for value in values[len(tried) :]:
-            began = time.perf_counter()
-            tried.append({tuned: value} | self._attempt(value, splits, progress))
-            tried[-1]["seconds"] = time.perf_counter() - began
-            folder.save_checkpoint({"tried": tried, "sha256": splits.digest})
-        finished = [one for one in tried if "test" in one and math.isfinite(one["validation"][main])]
-        if not finished:
-            raise FloatingPointError(f"{self.label} diverged with every {tuned}")
-        # Of equal scores, which few rows of validation often give, the smaller loss counts.
-        best = max(finished, key=lambda one: (one["validation"][main], -one["validation"]["loss"]))
-        report = supervised.about(splits) | {
-            "parameters": best["parameters"],
-            "trained_parameters": best["parameters"],
-            "test": best["test"],
-            "validation": best["validation"],
-            "tuned": tuned,
-            "chosen": best[tuned],
-            "tried": tried,
-            "seconds_of_training": sum(one["seconds"] for one in tried),
-            "threads": torch.get_num_threads(),
-            "provenance": provenance("scikit-learn"),
-        }
-        folder.finish(report, {}, {})
+        rivals.tune(
+            folder, splits, self.label, *self.grid, lambda value: self._attempt(value, splits, progress)
+        )
 
     def _attempt(self, value: Any, splits: Splits, progress: Progress | None) -> dict[str, Any]:
         """Scores and size; nothing if it diverges."""
-        if self.label in trees.GRIDS:
-            return trees.attempt(self.label, value, splits, self.seed)
+        if self.label in rivals.GRIDS:
+            return rivals.attempt(self.label, value, splits, self.seed)
         described = self._network(value)
         model = described.build(splits)
         try:
@@ -207,6 +177,6 @@ def descriptions(
 
 
 def _hidden(label: str) -> tuple[int, ...]:
-    if label in trees.GRIDS:
+    if label in rivals.GRIDS:
         return ()
     return (32,) if label == EDGEWISE else HIDDEN

@@ -41,8 +41,19 @@ def scores(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     predicted = outputs.argmax(1) if task == "multiclass" else (outputs[:, 0] > 0).long()
     found["accuracy"] = (predicted == target).double().mean().item()
     if task == "binary":
+        shares = [(predicted == target)[target == label].double().mean().item() for label in (0, 1)]
+        found["balanced_accuracy"] = sum(shares) / 2
+        found["average_precision"] = average_precision(outputs[:, 0], target)
         found["auc"] = auc(outputs[:, 0], target)
     return found
+
+
+def average_precision(scores: Tensor, target: Tensor) -> float:
+    """The mean, over positive rows, of the share of positives among all rows that score as high."""
+    values, places = torch.unique(-scores.double(), return_inverse=True)
+    rows = torch.bincount(places, minlength=len(values)).cumsum(0)
+    positives = torch.bincount(places[target == 1], minlength=len(values))
+    return ((positives * positives.cumsum(0) / rows).sum() / positives.sum()).item()
 
 
 def auc(scores: Tensor, target: Tensor) -> float:

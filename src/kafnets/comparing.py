@@ -1,0 +1,208 @@
+"""Comparing activations on one table of data: the function, and what it returns."""
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from kafnets.comparison import leaderboard
+from kafnets.comparison.leaderboard import Leaderboard
+from kafnets.comparison.plan import BEST, plan
+from kafnets.comparison.progress import run_all
+from kafnets.comparison.record import Record
+from kafnets.comparison.runner import finished
+from kafnets.comparison.sweep import Engine
+from kafnets.registry import names
+from kafnets.train.predictor import Predictor
+from kafnets.train.processes import is_first
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE
+from kafnets.train.runs import RunFolder
+
+ACTIVATIONS = ("relu", "elu", "prelu", "tanh", "kaf", "kaf2d")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare` returns.
+
+    Attributes:
+        name: of the data.
+        task: "binary", "multiclass" or "regression".
+        board: the ranking with its tests.
+        runs: a record per finished run: scores, epochs, data, versions, hardware.
+        folder: where everything is stored.
+        notes: on the data, and on runs that did not finish.
+    """
+
+    name: str
+    task: str
+    board: Leaderboard
+    runs: tuple[Record, ...]
+    folder: Path
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ranking(self) -> Any:
+        """A pandas DataFrame, best first: differences, 95 % intervals and p-values are against ReLU."""
+        import pandas as pd
+
+        return pd.DataFrame(self.board.numbers())
+
+    @property
+    def verdict(self) -> str:
+        """Whether the best is better than ReLU, in words."""
+        return self.board.verdict
+
+    @cached_property
+    def best(self) -> Predictor:
+        """The network that did best in validation, ready for new rows."""
+        return Predictor.load(self.folder / BEST)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write a page with the ranking, learning curves and every learned activation, and tell where it is.
+
+        Args:
+            path: of the page; by default ``report.html`` in the comparison's folder.
+        """
+        from kafnets.report import write
+
+        page = Path(path) if path is not None else self.folder / "report.html"
+        write(self.folder, page)
+        return page
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the test scores of all seeds, with their means, on matplotlib axes, which are returned."""
+        import matplotlib.pyplot as plt
+
+        rows = self.board.rows[::-1]
+        ax = ax if ax is not None else plt.subplots(figsize=(6, 0.35 * len(rows) + 1))[1]
+        for place, row in enumerate(rows):
+            scores = list(row.cell.test.values())
+            ax.plot(scores, [place] * len(scores), "o", color="tab:blue", alpha=0.4, markersize=4)
+            ax.plot([row.cell.mean], [place], "|", color="black", markersize=14)
+        ax.set_yticks(range(len(rows)), [row.label for row in rows])
+        ax.set_xlabel(f"test {self.board.metric}, {self.name}")
+        return ax
+
+    @property
+    def title(self) -> str:
+        """Data, task and seeds."""
+        seeds = max(row.cell.wanted for row in self.board.rows)
+        return f"{self.name}: {self.task}, {seeds} seed{'s' if seeds > 1 else ''}"
+
+    def __repr__(self) -> str:
+        table = self.board.table()
+        widths = [max(map(len, column)) for column in zip(table.headings, *table.rows, strict=True)]
+        lines = (
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+            for line in (table.headings, *table.rows)
+        )
+        return "\n".join([self.title, *lines, self.verdict, self.board.test])
+
+    def _repr_html_(self) -> str:
+        table = self.board.table()
+        head, *body = (
+            "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
+            for tag, line in (("th", table.headings), *(("td", row) for row in table.rows))
+        )
+        below = "".join(
+            f"<p>{html.escape(text)}</p>" for text in (self.verdict, self.board.test, *self.notes) if text
+        )
+        caption = f"<caption>{html.escape(self.title)}</caption>"
+        return f"<table>{caption}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>{below}"
+
+
+def compare(
+    data: Any,
+    target: Any = None,
+    activations: Iterable[str] | Literal["all"] = ACTIVATIONS,
+    *,
+    rivals: Iterable[str] = (),
+    seeds: int = 5,
+    jobs: int = 1,
+    task: Literal["classification", "regression"] | None = None,
+    drop: Sequence[str] = (),
+    hidden: Sequence[int] = HIDDEN,
+    dropout: float = DROPOUT,
+    output: str | Path = "kafnets-runs",
+    engine: Engine = "local",
+    tensorboard: bool = False,
+    progress: bool = True,
+    **training: Any,
+) -> Comparison:
+    """Train the same network with each activation, several times, and tell which suits the data::
+
+        import kafnets
+
+        found = kafnets.compare("patients.csv", target="outcome", activations=["relu", "kaf"], seeds=5)
+        found.ranking
+        found.best.predict("new.csv")
+
+    Rows are divided 70/15/15 into a training, a validation and a test part. ReLU is always among the
+    activations, as the reference. Interrupted, the same call resumes where it was, with identical results.
+
+    Args:
+        data: the path of a .csv or .parquet file, a DataFrame of pandas or polars, a dictionary of columns,
+            or an array ``(rows, features)``; or the name of a data set, and then there is no target.
+        target: the column to predict, or its values.
+        activations: registered names, or "all".
+        rivals: "forest" and "boosting", ensembles of trees from scikit-learn with a setting tuned in
+            validation: whether a network is the right thing at all.
+        seeds: runs of each, each dividing the rows anew.
+        jobs: runs side by side.
+        task: by default, what the target looks like.
+        drop: columns to leave out.
+        hidden: widths of the hidden layers.
+        dropout: behind each hidden layer, in the first epoch.
+        output: the folder of results.
+        engine: "local", or "ray" for a Ray cluster.
+        tensorboard: log each epoch for TensorBoard as well.
+        progress: show it.
+        training: ``epochs``, ``learning_rate`` and other settings, see ``kafnets.train.Settings``; by default
+            those of ``kafnets.train.recipe``.
+    """
+    if seeds < 1 or jobs < 1:
+        raise ValueError(f"seeds and jobs must be integers ≥ 1, got {seeds} and {jobs}")
+    output, rivals = Path(output), list(rivals)
+    planned = plan(
+        data,
+        target,
+        names() if activations == "all" else activations,
+        rivals,
+        seeds=seeds,
+        settings=replace(RECIPE, **training),
+        hidden=hidden,
+        dropout=dropout,
+        task=task,
+        drop=drop,
+        output=output,
+    )
+    planned.prepare()
+    unfinished = run_all(
+        planned.runs, output, jobs=jobs, engine=engine, tensorboard=tensorboard, quiet=not progress
+    )
+    if not is_first():  # of several processes that torchrun has started
+        raise SystemExit(0)
+    records = finished(planned.runs, output)
+    if not records:
+        raise ValueError("no run finished: try a smaller learning_rate")
+    found = leaderboard.leaderboard(
+        records, wanted=seeds, step_times=_step_times(planned, {each.label for each in records})
+    )
+    planned.save_best(records)
+    found.save(planned.folder, data=records[0].data.name, settings=planned.networks[0].settings.describe())
+    if all(RunFolder(output / each.folder).done for each in planned.runs):
+        planned.clear()
+    notes = (*records[0].data.notes, *unfinished)
+    return Comparison(
+        records[0].data.name, records[0].data.task, found, tuple(records), planned.folder, notes
+    )
+
+
+def _step_times(planned: Any, labels: set[str]) -> dict[str, float]:
+    """As measured by an earlier call, if it has measured all of these; else measured now."""
+    stored = leaderboard.stored_step_times(planned.folder)
+    wanted = labels & {each.label for each in planned.networks}
+    return stored if wanted <= stored.keys() else planned.step_times()

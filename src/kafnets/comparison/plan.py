@@ -1,0 +1,207 @@
+"""What a comparison consists of: its data, read once, and its runs."""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kafnets import files
+from kafnets.comparison import prepared
+from kafnets.comparison.description import Description
+from kafnets.comparison.leaderboard import REFERENCE
+from kafnets.comparison.record import Record
+from kafnets.comparison.rivals import NAMES, Rival
+from kafnets.comparison.runner import Runnable
+from kafnets.comparison.summary import cells, complete
+from kafnets.data import find as find_set
+from kafnets.data.splits import Splits
+from kafnets.data.tables import Table, read
+from kafnets.registry import find
+from kafnets.timing import interleaved, threads
+from kafnets.train.loop import stepper
+from kafnets.train.predictor import Predictor
+from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
+from kafnets.train.runs import RunFolder
+from kafnets.train.settings import Settings
+
+BEST, ROWS = "best", ".rows"
+SECONDS_OF_TIMING = 1.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a comparison.
+
+    Attributes:
+        networks: one per activation and seed.
+        rivals: one per rival and seed.
+        output: the folder of results.
+        table: None for a data set by name.
+        target: the name of the table's target.
+    """
+
+    networks: list[Description]
+    rivals: list[Rival]
+    output: Path
+    table: Table | None = None
+    target: str | None = None
+
+    @property
+    def runs(self) -> list[Runnable]:
+        """All of them."""
+        return [*self.networks, *self.rivals]
+
+    @property
+    def folder(self) -> Path:
+        """Of the comparison."""
+        return self.output / self.networks[0].experiment / self.networks[0].profile
+
+    def splits(self, seed: int) -> Splits:
+        """The division of the data by a seed."""
+        path = prepared.path_of(self.folder / ROWS, seed)
+        if self.table is None or path.exists():
+            return replace(self.networks[0], seed=seed).load()
+        return self.table.divide(seed, SCALING)
+
+    def prepare(self) -> None:
+        """Divide the table for all runs that are to come, and build their networks: mistakes are told now."""
+        coming = [each for each in self.runs if not RunFolder(self.output / each.folder).done]
+        if not coming:
+            return
+        try:
+            if self.table is not None:
+                self._divide(self.table, sorted({each.seed for each in coming}))
+            self._build([each for each in coming if isinstance(each, Description)])
+        except ValueError:
+            self.clear()
+            raise
+
+    def _divide(self, table: Table, seeds: Sequence[int]) -> None:
+        from filelock import FileLock
+
+        folder = self.folder / ROWS
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock"):  # of two comparisons at once, one prepares for both
+            files.remove_temporary(self.folder)
+            files.remove_temporary(folder)
+            for seed in seeds:
+                path = prepared.path_of(folder, seed)
+                if not path.exists():
+                    prepared.save(table.divide(seed, SCALING), path)
+
+    def _build(self, networks: Sequence[Description]) -> None:
+        for each in {each.label: each for each in networks}.values():
+            splits = each.load()
+            if splits.scaling is None:
+                raise ValueError(f"{splits.name} holds images: compare takes tables of features")
+            try:
+                each.build(splits)
+            except ValueError as error:
+                hidden = ", ".join(map(str, each.hidden))
+                raise ValueError(f"{each.activation} with hidden layers of {hidden}: {error}") from error
+
+    def clear(self) -> None:
+        """Remove the divided rows, and folders that are empty without them."""
+        shutil.rmtree(self.folder / ROWS, ignore_errors=True)
+        with suppress(OSError):
+            for folder in (self.folder, self.folder.parent, self.output):
+                folder.rmdir()
+
+    def step_times(self) -> dict[str, float]:
+        """Training step times relative to ReLU, by label: medians on one thread, all taking turns."""
+        splits = self.splits(0)
+        first = [each for each in self.networks if each.seed == 0]
+        runs = {each.label: stepper(each.build(splits), splits, each.settings) for each in first}
+        with threads(1):
+            timings = interleaved(runs, seconds_a_run=SECONDS_OF_TIMING, least=15)
+        return {label: timing.median / timings[REFERENCE].median for label, timing in timings.items()}
+
+    def save_best(self, records: Sequence[Record]) -> None:
+        """Save the network that did best in validation, of the activation that did so in the mean.
+
+        Not in the test: a choice by the test would make its score too good to be true.
+        """
+        labels = {each.label for each in self.networks}
+        found = complete(cells(each for each in records if each.label in labels))
+        winner = max(found, key=lambda cell: cell.mean_validation)
+        seed = max(winner.validation, key=lambda seed: winner.validation[seed])
+        best = next(each for each in self.networks if (each.label, each.seed) == (winner.label, seed))
+        splits = self.splits(seed)
+        model = best.build(splits)
+        model.load_state_dict(RunFolder(self.output / best.folder).weights())
+        Predictor.of(model, best.architecture(splits), splits, self.target).save(self.folder / BEST)
+
+
+def plan(
+    data: Any,
+    target: Any,
+    activations: Iterable[str],
+    rivals: Sequence[str] = (),
+    *,
+    seeds: int = 5,
+    settings: Settings = RECIPE,
+    hidden: Sequence[int] = HIDDEN,
+    dropout: float = DROPOUT,
+    task: Any = None,
+    drop: Sequence[str] = (),
+    output: Path = Path("kafnets-runs"),
+) -> Plan:
+    """Read the data, and describe one run per activation or rival and seed, ReLU among them as the reference.
+
+    Their folder is named after the data and a digest of all that they have in common. So the same comparison
+    is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
+    """
+    chosen = list(dict.fromkeys([*activations, REFERENCE]))
+    for name in chosen:
+        find(name)
+    if unknown := [each for each in rivals if each not in NAMES]:
+        raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
+    table, told = None, dict[str, Any]()
+    if target is None:
+        source = find_set(data).name
+    else:
+        table = read(data, target, task=task, drop=drop)
+        source = table.name
+        named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")
+        told = {"target": named, "task": task, "drop": list(drop)}
+    common = {
+        "data": source if table is None else table.digest,
+        "columns": None if table is None else [each.name for each in table.columns],
+        "table": told,
+        "settings": settings.describe(),
+        "network": [list(hidden), dropout, SCALING],
+    }
+    digest = hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()
+    called = re.sub(r"[^\w-]+", "_", Path(source).stem) or "table"
+    profile = f"{called}-{digest[:6]}"
+    rows = None if table is None else output / "compare" / profile / ROWS
+    one = Description(
+        "compare",
+        profile,
+        REFERENCE,
+        source,
+        REFERENCE,
+        tuple(hidden),
+        seed=0,
+        dropout=(dropout,) * len(hidden),
+        table=told,
+        settings=settings,
+        scaling=SCALING,
+        prepared=rows,
+    )
+    networks = [
+        replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)
+        for name in chosen
+        for seed in range(seeds)
+    ]
+    others = [
+        Rival("compare", profile, NAMES[name], source, seed, SCALING, told, rows)
+        for name in dict.fromkeys(rivals)
+        for seed in range(seeds)
+    ]
+    return Plan(networks, others, output, table, told.get("target"))

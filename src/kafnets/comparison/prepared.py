@@ -1,0 +1,54 @@
+"""Divided and scaled rows, one file per seed, which all processes map into memory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kafnets import files
+from kafnets.data.encoding import Encoding
+from kafnets.data.scaling import described
+from kafnets.data.splits import Part, Splits
+
+PARTS = ("train", "validation", "test")
+
+
+def path_of(folder: Path, seed: int) -> Path:
+    """Where the division by a seed is."""
+    return folder / f"seed-{seed}.pt"
+
+
+def save(splits: Splits, path: Path) -> None:
+    """Write all that :func:`load` needs: tensors and text."""
+    about = {
+        "name": splits.name,
+        "task": splits.task,
+        "classes": splits.classes,
+        "class_values": splits.class_values,
+        "target_scale": splits.target_scale,
+        "digest": splits.digest,
+        "notes": splits.notes,
+        "scaling": None if splits.scaling is None else splits.scaling.describe(),
+        "encoding": None if splits.encoding is None else splits.encoding.describe(),
+    }
+    content: dict[str, Any] = {"about": json.dumps(about)}
+    for name in PARTS:
+        part: Part = getattr(splits, name)
+        content[name] = [torch.from_numpy(part.features), torch.from_numpy(part.target)]
+    with files.written_at_once(path) as temporary:
+        torch.save(content, temporary)
+
+
+def load(path: Path) -> Splits:
+    """The same splits, bit by bit; pages of the file are read when they are used, and shared."""
+    content = torch.load(path, mmap=True, weights_only=True)
+    about: dict[str, Any] = json.loads(content.pop("about"))
+    scaling, encoding = about.pop("scaling"), about.pop("encoding")
+    about |= {name: tuple(value) for name, value in about.items() if isinstance(value, list)}
+    about |= {name: Part(*(each.numpy() for each in content[name])) for name in PARTS}
+    return Splits(
+        **about,
+        scaling=None if scaling is None else described(scaling),
+        encoding=None if encoding is None else Encoding.described(encoding),
+    )
