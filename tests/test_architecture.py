@@ -12,7 +12,7 @@ ORACLE = Path(__file__).parent / "oracle"
 LONGEST_FILE, LONGEST_FUNCTION = 300, 60
 LONG_FILES = {"sklearn.py", "train/loop.py"}
 """Today's exceptions, none of them in the core."""
-LONG_FUNCTIONS = {"cli/compare.py: compare", "networks.py: cnn"}
+LONG_FUNCTIONS = {"cli/compare.py: compare", "comparing.py: compare", "networks.py: cnn"}
 """Likewise."""
 # From the ground up: a module may import from its own room and from those before it.
 ROOMS = [

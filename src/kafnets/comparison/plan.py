@@ -162,23 +162,12 @@ def plan(
     if unknown := [each for each in rivals if each not in NAMES]:
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
     table, told = None, dict[str, Any]()
-    if target is None:
-        source = find_set(data).name
-    else:
+    if target is not None:
         table = read(data, target, task=task, drop=drop)
-        source = table.name
         named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")
         told = {"target": named, "task": task, "drop": list(drop)}
-    common = {
-        "data": source if table is None else table.digest,
-        "columns": None if table is None else [each.name for each in table.columns],
-        "table": told,
-        "settings": settings.describe(),
-        "network": [list(hidden), dropout, SCALING],
-    }
-    digest = hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()
-    called = re.sub(r"[^\w-]+", "_", Path(source).stem) or "table"
-    profile = f"{called}-{digest[:6]}"
+    source = find_set(data).name if table is None else table.name
+    profile = _profile(source, table, [told, settings.describe(), list(hidden), dropout, SCALING])
     rows = None if table is None else output / "compare" / profile / ROWS
     one = Description(
         "compare",
@@ -205,3 +194,11 @@ def plan(
         for seed in range(seeds)
     ]
     return Plan(networks, others, output, table, told.get("target"))
+
+
+def _profile(source: str, table: Table | None, settings: list[Any]) -> str:
+    """The name of the data, and a digest of all that the runs have in common."""
+    data = source if table is None else [table.digest, *(each.name for each in table.columns)]
+    digest = hashlib.sha256(json.dumps([data, settings], sort_keys=True).encode()).hexdigest()
+    called = re.sub(r"[^\w-]+", "_", Path(source).stem) or "table"
+    return f"{called}-{digest[:6]}"
