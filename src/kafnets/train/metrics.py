@@ -53,7 +53,7 @@ def average_precision(scores: Tensor, target: Tensor) -> float:
     values, places = torch.unique(-scores.double(), return_inverse=True)
     rows = torch.bincount(places, minlength=len(values)).cumsum(0)
     positives = torch.bincount(places[target == 1], minlength=len(values))
-    return ((positives * positives.cumsum(0) / rows).sum() / positives.sum()).item()
+    return ((positives * positives.cumsum(0)).double() / rows).sum().item() / int(positives.sum())
 
 
 def auc(scores: Tensor, target: Tensor) -> float:

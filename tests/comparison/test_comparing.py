@@ -1,0 +1,114 @@
+"""kafnets.compare as a function: tables, frames and arrays, and the same numbers as the command."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import kafnets
+from kafnets.cli import app
+from kafnets.comparison import plan
+
+QUICK: dict[str, Any] = {"activations": ["kaf"], "seeds": 2, "epochs": 4, "hidden": (6,), "progress": False}
+
+
+@pytest.fixture(autouse=True)
+def short_timing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "SECONDS_OF_TIMING", 0.01)
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": generator.normal(size=120), "b [/x]": generator.choice(["u", "v"], 120)})
+    frame["y"] = (frame["a"] + (frame["b [/x]"] == "u") > 0.5).astype(int)
+    return frame
+
+
+def numbers(ranking: pd.DataFrame) -> Any:
+    return json.loads(ranking.drop(columns="step_time").to_json(orient="records", double_precision=15))
+
+
+NOTEBOOK = """
+import kafnets
+found = kafnets.compare("rows.csv", target="y", **QUICK)
+found.ranking
+assert "<table>" in found._repr_html_()
+assert found.plot().get_xlabel() == "test auc, rows.csv"
+found.best.predict("rows.csv")
+"""
+
+
+def test_a_notebook_and_the_command_give_the_same_ranking(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("rows.csv", index=False)
+    scope: dict[str, Any] = {"QUICK": QUICK | {"output": "notebook"}}
+    for cell in NOTEBOOK.strip().splitlines():
+        exec(cell, scope)
+    found = scope["found"]
+    command = [
+        "compare",
+        "rows.csv",
+        "--target",
+        "y",
+        "--activations",
+        "kaf",
+        "--seeds",
+        "2",
+        "--epochs",
+        "4",
+    ]
+    result = CliRunner().invoke(app, [*command, "--hidden", "6", "--output", "runs [/x]", "--jobs", "2"])
+    assert result.exit_code == 0, result.output
+    assert "runs [/x]/compare/rows-" in result.output
+    (stored,) = Path("runs [/x]").rglob("ranking.json")
+    assert stored.parent.name == found.folder.name
+    rows = json.loads(stored.read_text())["rows"]
+    for ours, theirs in zip(found.ranking.to_dict("records"), rows, strict=True):
+        for name in ("rank", "activation", "mean", "deviation", "difference", "low", "high", "p_value"):
+            assert ours[name] == theirs[name] or (pd.isna(ours[name]) and theirs[name] is None), name
+    best = CliRunner().invoke(app, ["predict", str(stored.parent / "best"), "rows.csv"])
+    predicted = found.best.predict("rows.csv")
+    assert best.output.splitlines() == ["y", *map(str, predicted)]
+    assert predicted.dtype == np.int64
+    assert not list(Path("notebook").rglob(".rows"))  # they have had their day
+
+
+def test_frames_and_arrays_are_as_good_as_files(frame: pd.DataFrame, tmp_path: Path) -> None:
+    whole = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    again = kafnets.compare(frame.drop(columns="y"), frame["y"], output=tmp_path / "two", **QUICK)
+    assert numbers(again.ranking) == numbers(whole.ranking)
+    arrays = kafnets.compare(
+        frame[["a"]].to_numpy(),
+        frame["y"].to_numpy() == 1,
+        output=tmp_path / "three",
+        rivals=["forest"],
+        **QUICK,
+    )
+    assert set(arrays.ranking["activation"]) == {"relu", "kaf", "random forest"}
+    assert arrays.best.predict(frame[["a"]].to_numpy()).dtype == bool
+    polars = pytest.importorskip("polars")
+    third = kafnets.compare(polars.from_pandas(frame), "y", output=tmp_path / "four", **QUICK)
+    assert numbers(third.ranking) == numbers(whole.ranking)
+
+
+def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path: Path) -> None:
+    found = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    folder = found.folder / "kaf-1x6" / "seed-0"
+    report = json.loads((folder / "report.json").read_text())
+    del report["rows"]
+    (folder / "report.json").write_text(json.dumps(report))
+    import hashlib
+
+    done = json.loads((folder / "DONE").read_text())
+    done["sha256"]["report.json"] = hashlib.sha256((folder / "report.json").read_bytes()).hexdigest()
+    (folder / "DONE").write_text(json.dumps(done))
+    with pytest.warns(UserWarning, match="skipped: .*seed-0: config.json and report.json do not tell all"):
+        again = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    assert again.ranking.set_index("activation")["seeds"].to_dict() == {"kaf": 1, "relu": 2}
