@@ -8,6 +8,7 @@ A run is a table, a method, a division and the part it is scored on. Those that 
 import argparse
 import itertools
 import json
+import logging
 import os
 import time
 import warnings
@@ -166,6 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.group == "confirmation" and part != "test":
         parser.error("nothing is chosen on confirmation tables: their part is test")
     torch.set_num_threads(1)
+    logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.ERROR)  # what it has not found
     runs = itertools.starmap(
         Run, itertools.product(tables, given.methods.split(","), range(given.divisions), [part])
     )

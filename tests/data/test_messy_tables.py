@@ -185,6 +185,8 @@ def test_lists_in_columns(tmp_path: Path) -> None:
     ):
         tables.read(tmp_path / "t.parquet", "y")
     assert tables.read(pl.DataFrame({"b": range(60), "y": [0, 1] * 30}), "y").columns[0].name == "b"
+    with pytest.raises(ValueError, match="the column 'a' holds complex numbers: make two columns of it"):
+        table_of(a=np.arange(60) + 1j)
     with pytest.raises(ValueError, match="'a' holds lists"):
         tables.read(pl.DataFrame({"a": [[1, 2]] * 60, "y": [0, 1] * 30}), "y")
 
@@ -302,6 +304,11 @@ def test_sources_of_all_kinds_give_the_same(tmp_path: Path) -> None:
         frame_of(np.zeros(3))
     with pytest.raises(ValueError, match="two columns called 'a'"):
         frame_of(pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]))
+
+
+def test_dictionaries_of_one_row() -> None:
+    assert frame_of({"a": 1, "b": "x"}).to_dict("list") == {"a": [1], "b": ["x"]}
+    assert frame_of({"a": [1, 2], "b": [3, 4]}).to_dict("list") == {"a": [1, 2], "b": [3, 4]}
 
 
 def test_one_reading_serves_all_seeds(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ def read(
         drop: columns to leave out.
         name: of the table, unless it is a file.
     """
+    import pandas as pd
+
     path = isinstance(source, str | Path)
     name, origin = (Path(source).name, str(source)) if path else (name, name)
     frame = frame_of(source)
@@ -135,7 +137,8 @@ def read(
         notes.append(f"{gaps} rows without a value of {target} were left out")
     if len(frame) < 10:
         raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
-    digest = digest_of(*(_bytes_of(frame[each]) for each in frame.columns))
+    hashes = (pd.util.hash_pandas_object(frame[each], index=False) for each in frame.columns)
+    digest = digest_of(*(each.to_numpy() for each in hashes))
     values, class_values = _target(frame[target], task, gaps > 0, notes, origin)
     columns, refused = [], {}
     for each in frame.columns.drop(target):
@@ -278,6 +281,8 @@ def _check_columns(frame: Any, target: str, drop: Sequence[str], origin: str) ->
     if len(frame.columns) - len(set(drop)) < 2:
         raise ValueError(f"{origin} has no column to predict {target!r} from")
     for name in frame.columns.drop(list(drop)):
+        if types.is_complex_dtype(frame[name]):
+            raise ValueError(f"{origin}: the column {name!r} holds complex numbers: make two columns of it")
         if types.is_object_dtype(frame[name]):
             lists = frame[name].map(lambda each: isinstance(each, list | tuple | dict | set | np.ndarray))
             if lists.any():
@@ -291,10 +296,3 @@ def _raise_all(origin: str, refused: dict[str, str]) -> None:
     if refused:
         drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
         raise ValueError(f"{origin}: {'; '.join(refused.values())}{drop}")
-
-
-def _bytes_of(values: Any) -> NDArray[np.generic]:
-    import pandas as pd
-
-    hashes: NDArray[np.generic] = pd.util.hash_pandas_object(values, index=False).to_numpy()
-    return hashes
