@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.tables import rivals, run, suite
+from benchmarks.tables import rivals, run, suite, summary
 from kafnets import data
 from kafnets.data import tables
 
@@ -141,3 +141,45 @@ def test_methods_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> 
         ValueError, match=r"method must be kafnets, kafnets:ACTIVATION, lightgbm, .* got 'lightgbn'"
     ):
         rivals.model_for("lightgbn", "binary", 0)
+
+
+def stored_lines(errors: dict[str, list[float]]) -> list[dict[str, object]]:
+    """Runs of methods on the first tables of the development group, the same in all divisions."""
+    return [
+        {
+            "table": suite.GROUPS["development"][place],
+            "method": method,
+            "division": division,
+            "part": "validation",
+            "rows": [100, 20],
+            "scores": {"error": error},
+        }
+        for method, own in errors.items()
+        for place, error in enumerate(own)
+        for division in range(suite.DIVISIONS)
+    ]
+
+
+def test_the_summary_of_known_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = suite.GROUPS["development"]
+    ours = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.0]
+    lines = stored_lines(
+        {"kafnets": ours, "mlp": [2 * each for each in ours[:-1]] + [0.01], "forest": ours[:-1]}
+    )
+    lines.append(lines[0] | {"table": names[9], "method": "mlp"})  # one division of five: not counted
+    found = summary.errors(lines, names, "validation")
+    assert found["kafnets"][names[7]] == 0.5 / 100
+    assert names[9] not in found["mlp"]
+    ranks = summary.mean_ranks(found, names[:8])
+    assert ranks == {"kafnets": (7 * 1.5 + 1) / 8, "mlp": (7 * 3 + 2) / 8, "forest": (7 * 1.5 + 3) / 8}
+    against = {each.method: each for each in summary.pairs(found, "kafnets")}
+    assert against["mlp"].ratio == pytest.approx(0.5)
+    assert against["mlp"].interval == pytest.approx((0.5, 0.5))
+    assert against["mlp"].p == pytest.approx(2 * 2 / 2**8)  # all eight to one side, twice, for two pairs
+    assert against["mlp"].level
+    assert (against["forest"].tables, against["forest"].ratio, against["forest"].p) == (7, 1, 1)
+    path = tmp_path / "tables.jsonl"
+    for line in lines:
+        run.append(path, line)
+    summary.main(["--input", str(path)])
+    assert "| mlp | 8 | 2.88 | 0.500 | 0.500 to 0.500 | 0.016 |" in capsys.readouterr().out

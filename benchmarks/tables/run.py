@@ -167,7 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.group == "confirmation" and part != "test":
         parser.error("nothing is chosen on confirmation tables: their part is test")
     torch.set_num_threads(1)
-    logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.ERROR)  # what it has not found
+    logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(
+        logging.ERROR
+    )  # what it has not found
     runs = itertools.starmap(
         Run, itertools.product(tables, given.methods.split(","), range(given.divisions), [part])
     )

@@ -382,6 +382,23 @@ def test_damaged_susy(tmp_path: Path) -> None:
         susy.read_original(path)
 
 
+def test_cifar10_is_checked(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    arrays = {
+        f"X_{part}": generator.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8) for part in ("train", "test")
+    }
+    arrays |= {f"y_{part}": np.arange(40) % 10 for part in ("train", "test")}
+    np.savez(data_folder / "cifar10.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"X_train of cifar10\.npz is not the published data: delete it"):
+        data.load("cifar10")
+    digests = {
+        name: hashlib.sha256(each.astype(np.uint8).tobytes()).hexdigest() for name, each in arrays.items()
+    }
+    monkeypatch.setattr(cifar10, "DIGESTS", digests)
+    splits = data.load("cifar10")
+    assert (len(splits.train), len(splits.validation), len(splits.test)) == (40, 0, 40)
+
+
 def test_cifar10_is_read(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (6, 2, 3, 32, 32), dtype=np.uint8)

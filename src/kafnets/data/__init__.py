@@ -9,19 +9,9 @@ from kafnets.data.folder import data_folder as data_folder
 from kafnets.data.splits import Part as Part
 from kafnets.data.splits import Splits as Splits
 
-CIFAR10 = DataSet(
-    "cifar10",
-    cifar10.load,
-    60_000,
-    "images of 32 x 32 pixels, 10 classes",
-    "not stated by its authors",
-    "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
-    fixed_test=True,
-)
-
 SETS = {
     each.name: each
-    for each in (*sensorless.SETS, *susy.SETS, CIFAR10, *bundled_sets.SETS, *package_sets.SETS)
+    for each in (*sensorless.SETS, *susy.SETS, *cifar10.SETS, *bundled_sets.SETS, *package_sets.SETS)
 }
 """By name."""
 

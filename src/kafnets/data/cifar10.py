@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.data.dataset import DataSet
 from kafnets.data.folder import load_or_make
 from kafnets.data.splits import Part, Splits, digest_of, stratified_rows
 
@@ -14,6 +15,13 @@ ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 PIXELS = 3 * 32 * 32
+DIGESTS = {
+    "X_train": "47af8b02cfcfb6cdf3dbbd1969ad7f1b70f4413f6f80f437b020ee4e5bc8304a",
+    "y_train": "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",
+    "X_test": "f9b1e2130bab680db56eb06d886f7f1ad0f1183907ceff4659d1735c890f5b04",
+    "y_test": "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
+}
+"""SHA-256 of the arrays as bytes."""
 
 
 def load(seed: int = 0, scaling: str = "range") -> Splits:
@@ -30,8 +38,11 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
         original="cifar-10-binary.tar.gz",
         address=ADDRESS,
         sha256=SHA256,
-        names=("X_train", "y_train", "X_test", "y_test"),
+        names=tuple(DIGESTS),
     )
+    for name, digest in DIGESTS.items():
+        if digest_of(arrays[name].astype(np.uint8)) != digest:
+            raise ValueError(f"{name} of cifar10.npz is not the published data: delete it and try again")
     images, target = arrays["X_train"], arrays["y_train"].astype(np.int64)
     train, validation, rest = stratified_rows(target, (0.9, 0.1, 0.0), np.random.default_rng(seed))
     train = np.concatenate([train, rest])
@@ -83,3 +94,16 @@ def _member(archive: tarfile.TarFile, name: str, path: Path) -> bytes:
     if stream is None:
         raise ValueError(f"{path} has no {name}: it is not the binary version of CIFAR-10")
     return stream.read()
+
+
+SETS = (
+    DataSet(
+        "cifar10",
+        load,
+        60_000,
+        "images of 32 x 32 pixels, 10 classes",
+        "not stated by its authors",
+        "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+        fixed_test=True,
+    ),
+)

@@ -1,0 +1,130 @@
+"""What PLAN.md asks of stored runs: mean ranks, and each method against one of them.
+
+python -m benchmarks.tables.summary --group confirmation --reference kafnets
+"""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata, wilcoxon
+
+from benchmarks.tables import suite
+from benchmarks.tables.run import OUTPUT, stored
+from kafnets.comparison.statistics import holm
+
+SAMPLES = 10_000
+LEVEL = 1.02
+"""Up to that ratio of errors a method is level with another, if the test does not find it worse."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The reference against another method, over tables that both have.
+
+    Attributes:
+        method: the other.
+        tables: how many.
+        ratio: geometric mean of the reference's errors over the other's.
+        interval: of 95 %, by bootstrap over tables.
+        p: of Wilcoxon's test, corrected by Holm's method.
+    """
+
+    method: str
+    tables: int
+    ratio: float
+    interval: tuple[float, float]
+    p: float
+
+    @property
+    def level(self) -> bool:
+        """Whether the reference is at least level."""
+        return self.ratio <= LEVEL and not (self.p < 0.05 and self.ratio > 1)
+
+
+def errors(
+    lines: Iterable[Mapping[str, Any]], tables: Sequence[str], part: str, divisions: int = suite.DIVISIONS
+) -> dict[str, dict[str, float]]:
+    """By method and table: the mean error, for tables of which all divisions are there.
+
+    No error at all counts as half an error in all rows that were scored, so that ratios exist.
+    """
+    runs: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+    for line in lines:
+        if line["table"] in tables and line["part"] == part and "scores" in line:
+            runs.setdefault((line["method"], line["table"]), {})[line["division"]] = line
+    found: dict[str, dict[str, float]] = {}
+    for (method, table), own in runs.items():
+        if set(own) >= set(range(divisions)):
+            chosen = [own[number] for number in range(divisions)]
+            mean = float(np.mean([each["scores"]["error"] for each in chosen]))
+            found.setdefault(method, {})[table] = mean or 0.5 / sum(each["rows"][1] for each in chosen)
+    return found
+
+
+def mean_ranks(found: Mapping[str, Mapping[str, float]], tables: Sequence[str]) -> dict[str, float]:
+    """1 is the best. Equal errors share their rank; a method without a table has the last one there."""
+    table = np.array([[own.get(name, np.inf) for name in tables] for own in found.values()])
+    return dict(zip(found, rankdata(table, axis=0).mean(1).tolist(), strict=True))
+
+
+def pairs(found: Mapping[str, Mapping[str, float]], reference: str) -> list[Pair]:
+    """The reference against each of the others."""
+    logarithms: dict[str, NDArray[np.float64]] = {}
+    for method, own in found.items():
+        if method != reference and (both := sorted(set(own) & set(found[reference]))):
+            logarithms[method] = np.log([found[reference][name] / own[name] for name in both])
+    p_values = holm([float(wilcoxon(each).pvalue) if each.any() else 1.0 for each in logarithms.values()])
+    return [
+        Pair(method, len(each), float(np.exp(each.mean())), _interval(each), p)
+        for (method, each), p in zip(logarithms.items(), p_values, strict=True)
+    ]
+
+
+def _interval(logarithms: NDArray[np.float64]) -> tuple[float, float]:
+    rows = np.random.default_rng(0).integers(0, len(logarithms), (SAMPLES, len(logarithms)))
+    low, high = np.exp(np.quantile(logarithms[rows].mean(1), (0.025, 0.975)))
+    return float(low), float(high)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--group", choices=suite.GROUPS, default="development")
+    parser.add_argument("--reference", default="kafnets", help="the method that the others are compared with")
+    parser.add_argument("--methods", help="comma-separated names; default: all that are stored")
+    parser.add_argument("--part", choices=["validation", "test"], help="default: test for confirmation only")
+    parser.add_argument("--divisions", type=int, default=suite.DIVISIONS)
+    parser.add_argument("--input", type=Path, default=OUTPUT)
+    given = parser.parse_args(arguments)
+    part = given.part or ("test" if given.group == "confirmation" else "validation")
+    tables = suite.GROUPS[given.group]
+    found = errors(stored(given.input), tables, part, given.divisions)
+    if given.methods:
+        found = {name: own for name, own in found.items() if name in given.methods.split(",")}
+    if given.reference not in found:
+        parser.error(f"no table of the group {given.group} is complete for {given.reference}")
+    ranks = mean_ranks(found, [name for name in tables if any(name in own for own in found.values())])
+    against = {each.method: each for each in pairs(found, given.reference)}
+    print(
+        f"| method | tables | mean rank | {given.reference}: error / its error | 95 % interval | p (Holm) |"
+    )
+    print("|---|---|---|---|---|---|")
+    for method in sorted(ranks, key=ranks.__getitem__):
+        row = f"| {method} | {len(found[method])} | {ranks[method]:.2f} |"
+        if each := against.get(method):
+            low, high = each.interval
+            row += f" {each.ratio:.3f} | {low:.3f} to {high:.3f} | {each.p:.2g} |"
+        else:
+            row += " | | |"
+        print(row)
+
+
+if __name__ == "__main__":
+    main()
