@@ -40,6 +40,9 @@ def kaf(
 ) -> Tensor:
     r"""A kernel expansion for each channel: :math:`\sum_i \alpha_{n,i} \, \kappa(x, d_i)`.
 
+    >>> kafnets.functional.kaf(torch.randn(5, 3), alpha=torch.randn(3, 20)).shape
+    torch.Size([5, 3])
+
     Args:
         x: any shape, with N channels along ``dim``.
         alpha: ``(N, D)``; or ``(G, D)``, with G a divisor of N, for functions that N / G neighboring

@@ -79,6 +79,9 @@ class Kernel(Configurable):
 class Gaussian(Kernel):
     r""":math:`\kappa(s, d) = \exp(-\gamma (s - d)^2)`; in two dimensions :math:`\exp(-\gamma \|s - d\|^2)`.
 
+    >>> kafnets.KAF(64, kernel=kafnets.Gaussian(gamma=2.0)).gamma
+    2.0
+
     Args:
         gamma: a positive number. None takes the paper's rule of thumb, :math:`1 / (6 \Delta^2)` on
             an equispaced dictionary with spacing :math:`\Delta`, times :math:`\sqrt 2` in two

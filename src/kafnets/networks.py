@@ -34,10 +34,11 @@ def mlp(
     """A fully connected network.
 
     Each hidden layer is a linear map, the activation, and dropout; the last layer is a linear map. Weights
-    start with He's uniform distribution and biases with 0, as in the paper::
+    start with He's uniform distribution and biases with 0, as in the paper:
 
-        kafnets.mlp(18, (300,) * 5, 1, "selu", dropout=(0, 0, 0, 0.5, 0.5))
-        kafnets.mlp(18, (300, 300), 1, "maxout", pieces=3)
+    >>> net = kafnets.mlp(18, (300,) * 5, 1, "selu", dropout=(0, 0, 0, 0.5, 0.5))
+    >>> kafnets.mlp(18, (300, 300), 1, "maxout", pieces=3)(torch.randn(5, 18)).shape
+    torch.Size([5, 1])
 
     Args:
         inputs: the number of features, along the last axis of the input.
@@ -153,6 +154,9 @@ def cnn(
     dropout; the result is flattened for one linear map. The paper does not say how borders are padded. Its
     five modules fit 32 x 32 pixels only if convolutions keep the size and pooling halves it, so that is what
     they do.
+
+    >>> kafnets.cnn(3, 32, 2, 10, "kaf", filters=16)(torch.randn(5, 3, 32, 32)).shape
+    torch.Size([5, 10])
 
     Args:
         channels: of the images.

@@ -109,9 +109,21 @@ def register(name: str) -> Callable[[F], F]:
         if known is not None and known is not factory and not _same_source(known, factory):
             raise ValueError(f"the name {name!r} is taken by {_origin(known)}: choose another")
         _registered[name] = factory
+        if _origin(factory).startswith("kafnets."):
+            _add_source_and_example(factory, name)
         return factory
 
     return enter
+
+
+def _add_source_and_example(factory: Factory, name: str) -> None:
+    """To the docstring of one of this package's own, from its facts: so they are written down once."""
+    if factory.__doc__ and "Source:" not in factory.__doc__:
+        factory.__doc__ = (
+            f"{inspect.cleandoc(factory.__doc__)}\n\nSource: {declared_by(factory).source}.\n\n"
+            f"Example:\n    >>> net = kafnets.mlp(8, (16,), 1, {name!r})\n"
+            "    >>> net(torch.randn(5, 8)).shape\n    torch.Size([5, 1])\n"
+        )
 
 
 def names(family: str | None = None) -> list[str]:
@@ -207,7 +219,11 @@ def create(name: str, num_features: int, **options: Any) -> nn.Module:
         name: one of :func:`names`.
         num_features: N, the number of channels it is given. For a layer with its own linear map (maxout
             and its kin) the number it gives, and ``in_features`` the number it is given.
-        options: as its class takes them: ``create("apl", 300, segments=5, dim=-1)``.
+        options: as its class takes them.
+
+    Example:
+        >>> kafnets.create("apl", 300, segments=5, dim=-1)(torch.randn(2, 7, 300)).shape
+        torch.Size([2, 7, 300])
     """
     return make(find(name), num_features, options, called=name)
 

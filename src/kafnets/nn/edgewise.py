@@ -24,9 +24,11 @@ class EdgewiseKAF(DictionaryModule):
     .. math:: y_o = b_o + \sum_i \Bigl( w_{o,i} \, x_i + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Bigr)
 
     It stands in the place of a linear map *and* its activation, with D + 1 numbers per connection where a KAF
-    has D per neuron::
+    has D per neuron:
 
-        nn.Sequential(EdgewiseKAF(48, 32, boundary=1.0), nn.LayerNorm(32), EdgewiseKAF(32, 11))
+    >>> first, second = kafnets.EdgewiseKAF(48, 32, boundary=1.0), kafnets.EdgewiseKAF(32, 11)
+    >>> nn.Sequential(first, nn.LayerNorm(32), second)(torch.rand(5, 48)).shape
+    torch.Size([5, 11])
 
     What goes in must meet the dictionary: normalize it, as ``kafnets.edgewise_mlp`` does. Beyond the
     dictionary a Gaussian expansion is 0 and the linear part is what is left.

@@ -137,9 +137,11 @@ class KernelActivation(DictionaryModule, Activation):
 class KAF(KernelActivation):
     r"""Kernel activation function: each channel learns its own :math:`g(s) = \sum_i \alpha_i \kappa(s, d_i)`.
 
-    Use it as you would ``nn.PReLU(num_features)``::
+    Use it as you would ``nn.PReLU(num_features)``:
 
-        net = nn.Sequential(nn.Linear(18, 300), KAF(300), nn.Linear(300, 1))
+    >>> net = nn.Sequential(nn.Linear(18, 300), kafnets.KAF(300), nn.Linear(300, 1))
+    >>> net(torch.randn(5, 18)).shape
+    torch.Size([5, 1])
 
     Shape: input ``(B, N)``, ``(B, N, L)``, ``(B, N, H, W)``, ... with ``dim=1``; ``(..., N)`` with
     ``dim=-1``. The output has the input's shape, dtype and memory layout; half precision is

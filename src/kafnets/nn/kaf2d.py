@@ -15,9 +15,11 @@ class KAF2D(KernelActivation):
 
     .. math:: g(s_{2k}, s_{2k+1}) = \sum_{i,j} \alpha_{k,i,j} \, \kappa((s_{2k}, s_{2k+1}), (d_i, d_j))
 
-    The channel axis halves, so the next layer takes ``num_features // 2``::
+    The channel axis halves, so the next layer takes ``num_features // 2``:
 
-        net = nn.Sequential(nn.Linear(18, 300), KAF2D(300), nn.Linear(150, 1))
+    >>> net = nn.Sequential(nn.Linear(18, 300), kafnets.KAF2D(300), nn.Linear(150, 1))
+    >>> net(torch.randn(5, 18)).shape
+    torch.Size([5, 1])
 
     Arguments as for :class:`KAF`, with ``num_features`` even (``KAF2D()``: one function for all pairs), the
     initializers given one per pair, and a ``dictionary_size`` of 10; ``alpha`` is

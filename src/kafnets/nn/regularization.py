@@ -21,6 +21,9 @@ from kafnets.registry import Facts
 def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     r"""The size of all mixing coefficients in a model, as one number to add to a loss.
 
+    >>> model = kafnets.mlp(8, (16, 16), 1, "kaf")
+    >>> loss = model(torch.randn(5, 8)).square().mean() + 1e-4 * kafnets.penalty(model, p=2, group=True)
+
     Args:
         model: any module that contains ours, at any depth. Shared modules count once.
         p: 1 for :math:`\sum |\alpha|`, which drives single coefficients to 0; 2 for

@@ -14,7 +14,9 @@ from kafnets.registry import Facts, register
 
 @register("rrelu")
 class RReLU(nn.RReLU):
-    r"""A leaky rectifier with a slope drawn for each activation, uniformly from ``lower`` to ``upper``.
+    r"""A leaky rectifier, :math:`\max\{0, s\} + \alpha \min\{0, s\}`, with a random slope for each activation.
+
+    It is drawn uniformly from ``lower`` to ``upper``.
 
     When not training the slope is the mean of the two. torch's own.
 

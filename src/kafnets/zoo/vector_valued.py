@@ -50,7 +50,7 @@ class CReLU(Activation):
 
 @register("order_statistic")
 class OrderStatistic(Activation):
-    """Each group of neighbors in order, the largest first: a maxout that keeps the others.
+    r"""Each group of neighbors in order, :math:`s_{(1)} \ge s_{(2)} \ge \dots`: a maxout that keeps the others.
 
     Args:
         num_features: N, the number of channels along ``dim``, a multiple of ``group_size``.
@@ -157,7 +157,7 @@ class MultiBias(ByChannel):
 
 @register("network_in_network")
 class NetworkInNetwork(Activation):
-    r"""A small network across the channels in place of the nonlinearity.
+    r"""A small network across the channels, with layers :math:`h \mapsto \max\{0, W h + b\}`.
 
     With the convolution before it this is the mlpconv layer: ReLU, then for each width a linear map across
     the channels, the same at every position, and a ReLU.
