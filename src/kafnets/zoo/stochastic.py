@@ -14,7 +14,7 @@ from kafnets.registry import Facts, register
 
 @register("rrelu")
 class RReLU(nn.RReLU):
-    r"""A leaky rectifier, :math:`\max\{0, s\} + \alpha \min\{0, s\}`, with a random slope for each activation.
+    r"""A leaky rectifier, :math:`\max\{0, s\} + \alpha \min\{0, s\}`, with a random slope.
 
     It is drawn uniformly from ``lower`` to ``upper``.
 
