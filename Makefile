@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`. Each sets up .venv first if it has to.
+# `make demo` and `make test` install what they need; `make docs` builds the documentation.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -8,10 +8,20 @@ TF_INSTALLED := $(TF)/installed
 
 .PHONY: demo test docs browser pictures sanitize format clean
 
-demo: $(INSTALLED)
-	$(BIN)/kafnets compare --data sensorless_sample --activations relu,prelu,kaf,kaf2d --hidden 100 --epochs 40 \
-		--seeds 5 --jobs 2 --output demo-output
-	$(BIN)/kafnets report demo-output
+# An active virtual environment is used; else .venv, which is made if it does not exist.
+DEMO := $(or $(VIRTUAL_ENV),.venv)/bin/python
+DEMO_NEEDS := kafnets filelock pandas platformdirs plotly pooch pyarrow sklearn tqdm typer
+demo:
+	@test -x $(DEMO) || { echo "Creating a virtual environment in .venv"; $(PYTHON) -m venv .venv; }
+	@$(DEMO) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kafnets needs Python 3.11 or newer: make PYTHON=python3.11 demo")'
+	@$(DEMO) -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' $(DEMO_NEEDS) || { \
+		echo "Installing torch, pandas, scikit-learn and plotly (about 1 GB with what they need)"; \
+		$(DEMO) -m pip install --disable-pip-version-check -qq -c constraints.txt \
+			torch matplotlib pandas platformdirs plotly pooch pyarrow scikit-learn tqdm typer filelock && \
+		echo "Building and installing kafnets" && \
+		$(DEMO) -m pip install --disable-pip-version-check -qq -c constraints.txt -e '.[demo]'; }
+	@echo "Training 24 small networks: ReLU, PReLU and KAF on real measurements of electric motors"
+	@$(DEMO) scripts/demo.py demo-output
 
 # Both environments at once: one compiles while the other downloads.
 test:
