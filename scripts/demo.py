@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 # A narrow network, since that is where a better activation shows most, and enough seeds to test it.
-COMPARE = "compare --data sensorless_sample --activations relu,prelu,kaf --hidden 30 --dropout 0 --epochs 25 --seeds 8"
+COMPARE = (
+    "compare --data sensorless_sample --activations relu,prelu,kaf "
+    "--hidden 30 --dropout 0 --epochs 25 --seeds 8"
+)
 
 
 def kafnets(*arguments: str) -> None:
@@ -25,8 +28,8 @@ def main() -> None:
     scores = {row["label"]: row["mean"] for row in json.loads(ranking.read_text(encoding="utf-8"))["rows"]}
     wrong = {label: round(1000 * (1 - score)) for label, score in scores.items()}
     print(
-        f"\nOf 1,000 measurements that it has not seen, the network with KAF assigns {wrong['kaf']} to the wrong "
-        f"class, and the same network with ReLU {wrong['relu']}."
+        f"\nOf 1,000 measurements that it has not seen, the network with KAF assigns {wrong['kaf']} to the "
+        f"wrong class, and the same network with ReLU {wrong['relu']}."
     )
     print(f"Open {(output / 'report.html').resolve()} in a browser to look around.")
 
