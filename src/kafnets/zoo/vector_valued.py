@@ -50,7 +50,7 @@ class CReLU(Activation):
 
 @register("order_statistic")
 class OrderStatistic(Activation):
-    r"""Each group of neighbors in order, :math:`s_{(1)} \ge s_{(2)} \ge \ldots`: maxout that keeps the others.
+    r"""Groups of neighbors in order, :math:`s_{(1)} \ge s_{(2)} \ge \ldots`: maxout with the others kept.
 
     Args:
         num_features: N, the number of channels along ``dim``, a multiple of ``group_size``.
