@@ -7,7 +7,9 @@ from blocks import blocks_of, run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    path for path in sorted((ROOT / "docs").rglob("*.md")) if blocks_of(path.read_text(encoding="utf-8"))
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if blocks_of(path.read_text(encoding="utf-8"))
 ]
 
 
@@ -25,3 +27,7 @@ def test_blocks_are_left_out_for_a_reason_only() -> None:
 def test_a_block_that_fails_is_named(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"block 2 fails:\n1 / x"):
         run(["x = 0\n", "1 / x\n"], tmp_path)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120

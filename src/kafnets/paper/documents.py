@@ -85,6 +85,7 @@ GENERATED: dict[str, Maker] = {
     "evidence": lambda evidence: tables.question_table(verdicts(evidence)).markdown(),
     "sensorless-paper": _table(tables.sensorless_paper),
     "sensorless": _table(tables.sensorless_all),
+    "sensorless-short": _table(tables.sensorless_short),
     "dictionary-sizes": _table(tables.dictionary_sizes),
     "susy": _titled(partial(tables.susy, profiles=["sample"])),
     "cifar10-small": _titled(partial(tables.modules, profile="small")),

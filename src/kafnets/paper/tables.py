@@ -119,6 +119,12 @@ def sensorless_all(evidence: Evidence) -> Table:
     return _by_depth(evidence, "Sensorless, test accuracy", "activation", named, (1, 2, 3))
 
 
+def sensorless_short(evidence: Evidence) -> Table:
+    """What most people use, beside KAFs."""
+    named = {label: label for label in ("relu", "prelu", "kaf", "kaf2d")}
+    return _by_depth(evidence, "Sensorless, test accuracy", "activation", named, (1, 2, 3))
+
+
 def dictionary_sizes(evidence: Evidence) -> Table:
     """KAFs with shorter and longer dictionaries."""
     named = {str(size): label for size, label in SIZES.items()}
