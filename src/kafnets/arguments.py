@@ -34,10 +34,7 @@ def checked_call(
         raise ValueError(f"alpha must have the shape {wanted}, got {tuple(alpha_shape)}")
     if expansion is None:
         expansion = expansion_for(tuple(alpha_shape), dimensions)
-    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
-        raise TypeError(
-            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
-        )
+    check_expansion(expansion, dimensions)
     check_coefficients(expansion, alpha_shape)
     groups = alpha_shape[0]
     if bool(expansion.learn_gamma) is (gamma_shape is None):
@@ -58,6 +55,14 @@ def checked_call(
     if weight_shape is not None and tuple(weight_shape) != (groups,):
         raise ValueError(f"weight must have the shape {(groups,)}, got {tuple(weight_shape)}")
     return expansion, _sharing(dimensions, x_shape, dim, groups)
+
+
+def check_expansion(expansion: object, dimensions: int) -> None:
+    """Raise unless it is one of so many dimensions."""
+    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
+        raise TypeError(
+            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
+        )
 
 
 def _sharing(dimensions: int, x_shape: Sequence[Any], dim: int, groups: Any) -> Any:

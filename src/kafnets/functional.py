@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from kafnets.arguments import checked_call
+from kafnets.arguments import check_expansion, checked_call
 from kafnets.expansion import Expansion
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
@@ -99,7 +99,7 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
     _check_floating(x)
     if expansion is None:
         expansion = Expansion.of(dictionary_size=alpha.shape[2], kernel=EDGEWISE_KERNEL)
-    _check_expansion(expansion, 1)
+    check_expansion(expansion, 1)
     if expansion.learn_gamma:
         raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
     if expansion.base is not None:
@@ -129,13 +129,6 @@ def _checked(
     if alpha.device != x.device:
         raise ValueError(f"x is on {x.device} but alpha is on {alpha.device}: move one of them")
     return checked
-
-
-def _check_expansion(expansion: object, dimensions: int) -> None:
-    if not isinstance(expansion, Expansion) or expansion.dimensions != dimensions:
-        raise TypeError(
-            f"expansion must be a kafnets.Expansion with dimensions={dimensions}, got {expansion!r}"
-        )
 
 
 def _check_floating(x: Tensor) -> None:

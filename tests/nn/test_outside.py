@@ -57,33 +57,31 @@ def test_values_and_gradients_equal_the_oracle(backend: str, dtype: torch.dtype)
     for tails, function, form in SETTINGS:
         kaf = build(tails, function, form, dtype=dtype)
         for shape in ((33, 7), (3, 5, 7)):
-            s = activations(*shape, dtype=dtype).requires_grad_()
-            upstream = activations(*shape, dtype=dtype).flip(0)
             with kafnets.use_backend(backend):
-                result = kaf(s)
-                found = torch.autograd.grad(result, [s, *kaf.parameters()], upstream)
-            weight = None if kaf.base_weight is None else kaf.base_weight.detach().double().numpy()
-            expected = kaf_outside(
-                s.detach().double().numpy(),
-                kaf.alpha.detach().double().numpy(),
-                kaf.expansion.dictionary.elements,
-                oracle.twin(kaf.kernel),
-                upstream.double().numpy(),
-                tails=tails,
-                function=function,
-                form=form,
-                weight=weight,
-            )
-            for actual, right in zip(
-                (result, *found), filter(lambda e: e is not None, expected), strict=True
-            ):
-                assert right is not None
-                error = np.abs(actual.detach().double().numpy() - right).max()
-                assert error <= 32 * torch.finfo(dtype).eps * (1 + np.abs(right).max()), (
-                    tails,
-                    function,
-                    form,
-                )
+                assert_equals_the_oracle(kaf, activations(*shape, dtype=dtype))
+
+
+def assert_equals_the_oracle(kaf: KAF, s: Tensor) -> None:
+    """Value, and gradients by input and parameters; channels last."""
+    s, upstream = s.detach().requires_grad_(), s.detach().flip(0)
+    result = kaf(s)
+    found = torch.autograd.grad(result, [s, *kaf.parameters()], upstream)
+    base = kaf.expansion.base
+    expected = kaf_outside(
+        s.detach().double().numpy(),
+        kaf.alpha.detach().double().numpy(),
+        kaf.expansion.dictionary.elements,
+        oracle.twin(kaf.kernel),
+        upstream.double().numpy(),
+        tails=kaf.expansion.tails,
+        function=None if base is None else base.function,
+        form="fixed" if base is None else base.form,
+        weight=None if kaf.base_weight is None else kaf.base_weight.detach().double().numpy(),
+    )
+    for actual, right in zip((result, *found), filter(lambda e: e is not None, expected), strict=True):
+        assert right is not None
+        error = np.abs(actual.detach().double().numpy() - right).max()
+        assert error <= 32 * torch.finfo(s.dtype).eps * (1 + np.abs(right).max()), kaf
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ def run(*program: str, **environment: str) -> None:
         "wide_addresses",
         "memory",
         "modules",
+        "outside",
+        "outside_in_blocks",
+        "bases_at_unusual_values",
     ],
 )
 def test_interpreted(check: str) -> None:

@@ -13,12 +13,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import kafnets
 from kafnets import Dictionary, Expansion, Gaussian
+from kafnets.expansion import TAILS
+from kafnets.fixed_functions import FUNCTIONS
 from kafnets.ops import formula_of
 from kafnets.ops import triton as ops
 from kafnets.ops.kaf import ExpansionFormula
 from tests import oracle
 from tests.nn.agreement import expect_kaf, expect_kaf2d
 from tests.nn.test_agreement import laid_out
+from tests.nn.test_outside import SETTINGS, activations, assert_equals_the_oracle, build
 
 RUNNER = ops.TritonRunner()
 BOTH = (True, True)
@@ -257,6 +260,47 @@ def check_modules() -> None:
             assert torch.autograd.gradgradcheck(apply, leaves, fast_mode=True)
             with torch.no_grad():
                 torch.testing.assert_close(module(x), found["triton"][0])
+
+
+def check_outside() -> None:
+    """Tails and bases beside the oracle."""
+    with kafnets.use_backend("triton"):
+        for dtype in (torch.float32, torch.float64):
+            for setting in SETTINGS:
+                for shape in ((33, 7), (3, 5, 7)):
+                    assert_equals_the_oracle(build(*setting, dtype=dtype), activations(*shape, dtype=dtype))
+
+
+def check_bases_at_unusual_values() -> None:
+    """NaN, and slopes at 0 and far away, beside torch's own functions."""
+    places = torch.tensor([[torch.nan], [-1e30], [-200.0], [-30.0], [0.0], [30.0], [200.0], [1e30]])
+    for tails, name in itertools.product(TAILS, FUNCTIONS):
+        kaf = kafnets.KAF(1, base=name, tails=tails)
+        found = []
+        for backend in ("triton", "composite"):
+            s = places.clone().requires_grad_()
+            with kafnets.use_backend(backend):
+                result = kaf(s)
+            found.append((result, *torch.autograd.grad(result.sum(), s)))
+        for one, other in zip(*found, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+def check_outside_in_blocks() -> None:
+    """Several partial sums of weights, several tiles for each, channels first and last."""
+    kaf = build("linear", "silu", "residual", dtype=torch.float64)
+    for terms, blocks in itertools.product([32, 1024], [3, 256]):
+        with setting("TERMS", terms), setting("ROW_BLOCKS", blocks), kafnets.use_backend("triton"):
+            assert_equals_the_oracle(kaf, activations(300, 7, dtype=torch.float64))
+    images = activations(4, 7, 6, 5, dtype=torch.float64)
+    kaf.dim = 1
+    results = []
+    for backend in ("triton", "composite"):
+        s = images.clone().requires_grad_()
+        with kafnets.use_backend(backend):
+            results.append(torch.autograd.grad(kaf(s).sin().sum(), [s, *kaf.parameters()]))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,17 @@ from torch import Tensor
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from kafnets.ops import triton_kernels
+from kafnets import Base, Expansion
+from kafnets.fixed_functions import FUNCTIONS
+from kafnets.ops import formula_of, triton_kaf, triton_kaf2d
 from tests.ops.triton_checks import BOTH, RUNNER, coefficients, gaussian, normal, setting
 
 KERNELS = [
-    "forward_1d",
-    "backward_1d",
-    "forward_2d",
-    "input_gradient_2d",
-    "coefficient_gradient_2d",
+    (triton_kaf, "forward"),
+    (triton_kaf, "backward"),
+    (triton_kaf2d, "forward"),
+    (triton_kaf2d, "input_gradient"),
+    (triton_kaf2d, "coefficient_gradient"),
 ]
 
 
@@ -56,8 +58,8 @@ class _Compiled:
 
 def check_compilation() -> None:
     """The real compiler takes the kernels: it is stricter than the interpreter, and needs no GPU."""
-    for name in KERNELS:
-        setattr(triton_kernels, name, _Compiled(getattr(triton_kernels, name)))
+    for module, name in KERNELS:
+        setattr(module, name, _Compiled(getattr(module, name)))
     cases = [
         (torch.float32, (50, 40), BOTH),
         (torch.float32, (3, 4, 50), BOTH),
@@ -73,11 +75,24 @@ def check_compilation() -> None:
         upstream = RUNNER.forward(gaussian(7, dimensions), x, alpha, 1)
         RUNNER.backward(gaussian(7, dimensions), upstream, x, alpha, 1, wanted)
     assert _Compiled.count == 8 * 2 + 8 * 3 - 2
+    compile_outside()
     with setting("WIDE", 0):
         for dimensions in (1, 2):
             x, alpha = normal(50, 40), coefficients(dimensions, 40, 7, torch.float32)
             upstream = RUNNER.forward(gaussian(7, dimensions), x, alpha, 1)
             RUNNER.backward(gaussian(7, dimensions), upstream, x, alpha, 1, BOTH)
+
+
+def compile_outside() -> None:
+    """Tails, and every base."""
+    forms = itertools.cycle([("linear", "fixed"), ("constant", "weighted"), ("zero", "residual")])
+    for name, (tails, form) in zip(FUNCTIONS, forms, strict=False):
+        for dtype in (torch.float32, torch.float64):
+            base: Any = Base(name, form)  # type: ignore[arg-type]
+            formula = formula_of(Expansion.of(dictionary_size=7, tails=tails, base=base))  # type: ignore[arg-type]
+            table = coefficients(1, 40, 7 + base.learned, dtype)
+            x = normal(50, 40, dtype=dtype)
+            RUNNER.backward(formula, RUNNER.forward(formula, x, table, 1), x, table, 1, BOTH)
 
 
 if __name__ == "__main__":

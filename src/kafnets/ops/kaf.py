@@ -78,7 +78,7 @@ class ExpansionFormula(Formula):
         elif SMALLEST_A <= gamma * spacing**2 <= LARGEST_A:
             self.kernel = self.kinds[0] if is_plain else "kaf_outside"
             self.settings = (first, spacing, gamma, tails, base)
-            self.has_triton = is_plain
+            self.has_triton = True
 
     def table(self, alpha: Tensor, weight: Tensor | None, gamma: Tensor | None) -> Tensor:
         """Coefficients, weights ``(N,)`` of a base, and a learned bandwidth ``()`` or ``(N,)``, as one."""

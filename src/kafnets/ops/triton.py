@@ -26,7 +26,7 @@ import triton.language as tl
 from torch import Tensor
 
 from kafnets.expansion import Expansion
-from kafnets.ops import triton_kernels
+from kafnets.ops import triton_kaf, triton_kaf2d
 from kafnets.ops.formula import Formula
 from kafnets.ops.kaf import ExpansionFormula
 from kafnets.ops.layout import in_memory_order, in_written_order
@@ -170,12 +170,11 @@ def _forward(x: Tensor, alpha: Tensor, result: Tensor, expansion: Expansion, vie
     constants = _constants(expansion, view.dtype, x.device)
     sizes = (view.rows, view.neurons, view.positions, expansion.dictionary.size)
     if alpha.dim() == 2:
-        tile = view.tile(LARGEST_TILE)
-        kernel = triton_kernels.forward_1d
-        options: dict[str, Any] = {}
+        tile, options = view.tile(LARGEST_TILE), _outside(expansion)
+        kernel = triton_kaf.forward
     else:
         tile, options = _tile_2d(expansion, view)
-        kernel = triton_kernels.forward_2d
+        kernel = triton_kaf2d.forward
     programs = view.tiles_along(tile) * view.tiles_across(tile)
     with torch.cuda.device_of(x):
         kernel[(programs,)](x, alpha, result, constants, *sizes, **tile, **options, **_COMPILATION)
@@ -197,10 +196,17 @@ def _backward_1d(
     blocks = view.tiles_along(tile) if partials is None else partials.shape[0]
     programs = blocks * view.tiles_across(tile)
     with torch.cuda.device_of(x):
-        triton_kernels.backward_1d[(programs,)](
+        triton_kaf.backward[(programs,)](
             x, alpha, upstream, by_input, partials, constants, *sizes, blocks,
-            elements=elements, num_warps=4, **tile, **_COMPILATION,
+            elements=elements, num_warps=4, **tile, **_outside(expansion), **_COMPILATION,
         )  # fmt: skip
+
+
+def _outside(expansion: Expansion) -> dict[str, str | None]:
+    """How the sum goes on outside the dictionary, and what it is added to."""
+    base = expansion.base
+    function, form = (None, "fixed") if base is None else (base.function, base.form)
+    return {"tails": expansion.tails, "function": function, "form": form}
 
 
 def _backward_2d(
@@ -218,7 +224,7 @@ def _backward_2d(
         if by_input is not None:
             tile, options = _tile_2d(expansion, view)
             programs = view.tiles_along(tile) * view.tiles_across(tile)
-            triton_kernels.input_gradient_2d[(programs,)](
+            triton_kaf2d.input_gradient[(programs,)](
                 x, alpha, upstream, by_input, constants, *sizes, **tile, **options, **_COMPILATION
             )
         if partials is not None:
@@ -230,7 +236,7 @@ def _backward_2d(
             programs = (
                 partials.shape[0] * view.tiles_across(tile) * triton.cdiv(expansion.dictionary.size, chunk)
             )
-            triton_kernels.coefficient_gradient_2d[(programs,)](
+            triton_kaf2d.coefficient_gradient[(programs,)](
                 x, upstream, partials, constants, *sizes, partials.shape[0],
                 elements=elements, chunk=chunk, num_warps=4, **tile, **_COMPILATION,
             )  # fmt: skip

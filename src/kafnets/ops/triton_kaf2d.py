@@ -1,116 +1,15 @@
-"""The Triton kernels themselves; :mod:`kafnets.ops.triton` says how they see memory, and launches them."""
+"""The Triton kernels of 2D-KAFs; :mod:`kafnets.ops.triton` says how they see memory, and launches them."""
 
 # mypy: disable-error-code="untyped-decorator"
 
 import triton
 import triton.language as tl
 
-# Their grids have one axis, because the others end at 65535 programs.
+from kafnets.ops.triton_kaf import activation_at, offset
 
 
 @triton.jit
-def _place(row: tl.tensor, channel: tl.tensor, channels: tl.tensor, positions: tl.tensor) -> tl.tensor:
-    """The offset of a value in (batch, channels, positions)."""
-    return (row // positions * channels + channel) * positions + row % positions
-
-
-@triton.jit
-def _activation(x: tl.tensor, at: tl.tensor, mask: tl.tensor, constants: tl.tensor) -> tl.tensor:
-    """An activation in computing precision, moved in to where terms are zero but finite; NaN stays."""
-    value = tl.load(x + at, mask=mask, other=0.0).to(constants.dtype.element_ty)
-    limit = tl.load(constants + 2)
-    value = tl.where(value > limit, limit, value)
-    return tl.where(value < -limit, -limit, value)
-
-
-@triton.jit
-def forward_1d(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    result: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    neurons: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    """One dictionary element after the other."""
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(neurons, width)
-    neuron = program % across * width + tl.arange(0, width)[None, :]
-    row = program // across * height + tl.arange(0, height)[:, None]
-    inside = (row < rows) & (neuron < neurons)
-    at = _place(row, neuron, neurons, positions)
-    activation = _activation(x, at, inside, constants)
-    root = tl.load(constants)
-    total = tl.zeros((height, width), constants.dtype.element_ty)
-    coefficients = alpha + neuron
-    for i in range(size):
-        t = root * (activation - tl.load(constants + 3 + i))
-        total += tl.load(coefficients, mask=neuron < neurons, other=0.0) * tl.exp2(-t * t)
-        coefficients += neurons
-    tl.store(result + at, total.to(result.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def backward_1d(
-    x: tl.tensor,
-    alpha: tl.tensor,
-    upstream: tl.tensor,
-    by_input: tl.tensor,
-    partials: tl.tensor,
-    constants: tl.tensor,
-    rows: tl.tensor,
-    neurons: tl.tensor,
-    positions: tl.tensor,
-    size: tl.tensor,
-    blocks: tl.tensor,
-    elements: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    index: tl.constexpr,
-) -> None:
-    """Both gradients from one look at each activation; what is not wanted is None."""
-    program = tl.program_id(0).to(index)
-    across = tl.cdiv(neurons, width)
-    block = program // across
-    neuron = program % across * width + tl.arange(0, width)[None, :]
-    i = tl.arange(0, elements).to(index)
-    element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
-    i = i[:, None, None]
-    coefficient_inside = (i < size) & (neuron[None] < neurons)
-    # Loaded in the shape of the tile, so that the compiler spreads both over the threads alike.
-    neuron_in_tile = neuron + tl.zeros((height, 1), index)
-    coefficient = tl.load(
-        alpha + i * neurons + neuron_in_tile[None],
-        mask=(i < size) & (neuron_in_tile[None] < neurons),
-        other=0.0,
-    )
-    root = tl.load(constants)
-    slope = tl.load(constants + 1)
-    sums = tl.zeros((elements, height, width), constants.dtype.element_ty)
-    for tile in range(block, tl.cdiv(rows, height), blocks):
-        row = tile * height + tl.arange(0, height)[:, None]
-        inside = (row < rows) & (neuron < neurons)
-        at = _place(row, neuron, neurons, positions)
-        u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
-        t = root * (_activation(x, at, inside, constants)[None] - element)
-        kernel = tl.exp2(-t * t)
-        if by_input is not None:
-            found = slope * u * tl.sum(coefficient * (t * kernel), axis=0)
-            tl.store(by_input + at, found.to(by_input.dtype.element_ty), mask=inside)
-        if partials is not None:
-            sums += u[None] * kernel
-    if partials is not None:
-        at = (block * size + i) * neurons + neuron[None]
-        tl.store(partials + at, tl.sum(sums, axis=1, keep_dims=True), mask=coefficient_inside)
-
-
-@triton.jit
-def forward_2d(
+def forward(
     x: tl.tensor,
     alpha: tl.tensor,
     result: tl.tensor,
@@ -130,9 +29,9 @@ def forward_2d(
     pair = program % across * width + tl.arange(0, width)[None, :]
     row = program // across * height + tl.arange(0, height)[:, None]
     inside = (row < rows) & (pair < pairs)
-    at = _place(row, 2 * pair, 2 * pairs, positions)
-    first = _activation(x, at, inside, constants)
-    second = _activation(x, at + positions, inside, constants)
+    place = offset(row, 2 * pair, 2 * pairs, positions)
+    first = activation_at(x, place, inside, constants)
+    second = activation_at(x, place + positions, inside, constants)
     i = tl.arange(0, elements).to(index)
     element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
     i = i[:, None, None]
@@ -146,12 +45,12 @@ def forward_2d(
         coefficient = tl.load(column, mask=coefficient_inside, other=0.0)
         t_second = root * (second - tl.load(constants + 3 + j))
         total += tl.sum(coefficient * kernel, axis=0) * tl.exp2(-t_second * t_second)
-    at = _place(row, pair, pairs, positions)
+    at = offset(row, pair, pairs, positions)
     tl.store(result + at, total.to(result.dtype.element_ty), mask=inside)
 
 
 @triton.jit
-def input_gradient_2d(
+def input_gradient(
     x: tl.tensor,
     alpha: tl.tensor,
     upstream: tl.tensor,
@@ -172,9 +71,9 @@ def input_gradient_2d(
     pair = program % across * width + tl.arange(0, width)[None, :]
     row = program // across * height + tl.arange(0, height)[:, None]
     inside = (row < rows) & (pair < pairs)
-    place = _place(row, 2 * pair, 2 * pairs, positions)
-    first = _activation(x, place, inside, constants)
-    second = _activation(x, place + positions, inside, constants)
+    place = offset(row, 2 * pair, 2 * pairs, positions)
+    first = activation_at(x, place, inside, constants)
+    second = activation_at(x, place + positions, inside, constants)
     i = tl.arange(0, elements).to(index)
     element = tl.load(constants + 3 + i, mask=i < size, other=0.0)[:, None, None]
     i = i[:, None, None]
@@ -192,7 +91,7 @@ def input_gradient_2d(
         kernel_second = tl.exp2(-t_second * t_second)
         by_first += tl.sum(coefficient * derivative, axis=0) * kernel_second
         by_second += tl.sum(coefficient * kernel, axis=0) * (t_second * kernel_second)
-    at = _place(row, pair, pairs, positions)
+    at = offset(row, pair, pairs, positions)
     u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
     u *= tl.load(constants + 1)
     tl.store(by_input + place, (u * by_first).to(by_input.dtype.element_ty), mask=inside)
@@ -200,7 +99,7 @@ def input_gradient_2d(
 
 
 @triton.jit
-def coefficient_gradient_2d(
+def coefficient_gradient(
     x: tl.tensor,
     upstream: tl.tensor,
     partials: tl.tensor,
@@ -230,10 +129,10 @@ def coefficient_gradient_2d(
     for tile in range(block, tl.cdiv(rows, height), blocks):
         row = tile * height + tl.arange(0, height)[:, None]
         inside = (row < rows) & (pair < pairs)
-        at = _place(row, 2 * pair, 2 * pairs, positions)
-        t_first = root * (_activation(x, at, inside, constants)[None] - element_i)
-        t_second = root * (_activation(x, at + positions, inside, constants)[None] - element_j)
-        at = _place(row, pair, pairs, positions)
+        at = offset(row, 2 * pair, 2 * pairs, positions)
+        t_first = root * (activation_at(x, at, inside, constants)[None] - element_i)
+        t_second = root * (activation_at(x, at + positions, inside, constants)[None] - element_j)
+        at = offset(row, pair, pairs, positions)
         u = tl.load(upstream + at, mask=inside, other=0.0).to(constants.dtype.element_ty)
         sums += tl.exp2(-t_first * t_first)[:, None] * (u[None] * tl.exp2(-t_second * t_second))[None]
     i = i[:, None, None, None]
