@@ -55,10 +55,9 @@ def _parted(
 def _weight(
     table: tl.tensor, size: tl.tensor, neuron: tl.tensor, neurons: tl.tensor, form: tl.constexpr
 ) -> tl.tensor:
-    """Of the base: it follows the coefficients."""
-    if form == "fixed":
-        return 1.0
-    return tl.load(table + size * neurons + neuron, mask=neuron < neurons, other=0.0)
+    """Of the base, 1 if it has none: it follows the coefficients."""
+    mask = (neuron < neurons) & (form != "fixed")
+    return tl.load(table + size * neurons + neuron, mask=mask, other=1.0)
 
 
 @triton.jit
