@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from kafnets.inspection.curves import BINS, POINTS, SIDE, LearnedFunctions, Moment, as_arrays
+from kafnets.inspection.snapshots import Snapshots
 from kafnets.train.runs import RunFolder
 
 
@@ -26,8 +27,13 @@ def write_run(
     surfaces: bool = False,
     finished: bool = True,
     control: bool = False,
+    model: torch.nn.Module | None = None,
+    features: torch.Tensor | None = None,
 ) -> Path:
-    """One run, with smooth made-up shapes; of a policy if ``control``, and then the score is a reward."""
+    """One run, with smooth made-up functions, or those of a model that is fed with features.
+
+    Of a policy if ``control``, and then the score is a reward.
+    """
     metric = "reward" if control else "accuracy"
     generator = np.random.default_rng([seed, len(label), neurons])
     name = "".join(character if character.isalnum() else "_" for character in label)
@@ -107,5 +113,10 @@ def write_run(
             )
         )
     shapes = as_arrays(layers)
+    if model is not None and features is not None:
+        recorded = Snapshots(True)
+        for moment in ("start", "end"):
+            recorded.take(model, features, moment)
+        shapes = recorded.arrays
     folder.finish(report, {"w": torch.zeros(1)}, shapes)
     return folder.path

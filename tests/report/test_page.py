@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
+import kafnets
 from kafnets.cli import app
 from kafnets.report import write
 from kafnets.report.collect import read
@@ -153,8 +155,38 @@ def test_the_dictionary_is_the_recorded_one(tab: Tab) -> None:
     assert tab.tab.evaluate(marks) == [-2, 2]
     facts = tab.tab.locator("#facts").inner_text()
     assert facts == "kaf: 20 functions, one per neuron; dictionary from -2 to 2."
-    tab.tab.get_by_label("Network", exact=True).select_option(label="relu, 8 (seed 0)")
+    tab.tab.get_by_label("Network", exact=True).select_option(label="relu (seed 0)")
     assert tab.tab.evaluate("document.getElementById('gallery').layout.shapes") == []
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    "model",
+    [
+        kafnets.mlp(3, (30, 4), 2, "kaf", boundary=2.5, tails="linear", base="silu"),
+        kafnets.mlp(3, (8,), 2, "kaf2d", boundary=6.0),
+        kafnets.edgewise_mlp(3, (5,), 2),
+        kafnets.mlp(3, (20,), 2, "relu"),
+    ],
+)
+def test_the_page_says_what_describe_says(browser: Any, tmp_path: Path, model: Any) -> None:
+    data = torch.randn(200, 3, generator=torch.Generator().manual_seed(0))
+    write_run(tmp_path, "net", 0, 0.9, model=model, features=data)
+    write(tmp_path, tmp_path / "report.html")
+    opened = Tab(browser, tmp_path / "report.html", viewport={"width": 1200, "height": 900})
+    described = kafnets.describe(model, data)
+    for layer in dict.fromkeys(shape.layer for shape in described):
+        opened.tab.get_by_label("Layer").select_option(label=layer)
+        wanted = [str(shape) for shape in described if shape.layer == layer]
+        told: list[str] = []
+        while True:
+            told += opened.tab.locator("#words li").all_inner_texts()
+            if opened.tab.get_by_role("button", name="Next").is_disabled():
+                break
+            opened.tab.get_by_role("button", name="Next").click()
+        assert [text.split(": ", 1)[1] for text in told] == wanted
+    assert opened.complaints == []
+    opened.context.close()
 
 
 @needs_browser
@@ -204,7 +236,7 @@ def test_hovering_tells_values(tab: Tab) -> None:
 
 @needs_browser
 def test_functions_of_two_inputs_are_heat_maps(tab: Tab) -> None:
-    tab.tab.get_by_label("Network", exact=True).select_option(label="kaf2d, 8 (seed 0)")
+    tab.tab.get_by_label("Network", exact=True).select_option(label="kaf2d (seed 0)")
     kinds = tab.tab.evaluate("document.getElementById('gallery').data.map((trace) => trace.type)")
     assert kinds == ["heatmap"] * 4
     scale = tab.tab.evaluate("document.getElementById('gallery').layout.coloraxis")
@@ -246,11 +278,11 @@ def test_policies_are_ranked_by_reward_and_by_area(browser: Any, tmp_path: Path)
     assert opened.column(3) == ["122.0 ± 2.0", "91.0 ± 1.0"]
     headings = opened.tab.locator("#table th").all_inner_texts()
     assert headings[2].startswith("test reward")
-    assert headings[7:9] == ["test area", "p of the area"]
+    assert headings[6:8] == ["test area", "p of the area"]
     assert headings[-1] == "parameters"
-    assert opened.column(8) == ["61.0 ± 1.0", "45.5 ± 0.5"]
-    assert opened.column(7)[1] == opened.column(9)[1] == "\u2013"  # tanh is the reference
-    assert float(opened.column(9)[0]) < 0.05
+    assert opened.column(7) == ["61.0 ± 1.0", "45.5 ± 0.5"]
+    assert opened.column(6)[1] == opened.column(8)[1] == "\u2013"  # tanh is the reference
+    assert float(opened.column(8)[0]) < 0.05
     assert "by iteration" in (opened.tab.locator("#curves").get_attribute("aria-label") or "")
     assert opened.complaints == []
 

@@ -21,7 +21,6 @@ const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const color = (number) => (dark() ? DARK : LIGHT)[number % LIGHT.length];
 const comparison = () => data.comparisons[chosen];
-const called = (row) => `${row.activation}, ${row.hidden.join("-") || "no hidden layer"}`;
 const number = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 
 function layout(more) {
@@ -57,7 +56,6 @@ const COLUMNS = () => [
   ["rank", "", (row) => String(row.rank), (row) => -row.rank],
   ["activation", "activation", (row) => row.activation, (row) => row.activation],
   ["mean", "test score", (row) => score(row), (row) => row.mean],
-  ["hidden", "hidden layers", (row) => row.hidden.join("-") || "none", (row) => row.hidden.length],
   ["seeds", "seeds", (row) => String(row.seeds), (row) => row.seeds],
   ["difference", `vs. ${comparison().reference}`, (row) => difference(row), (row) => row.difference ?? 0],
   ["p", "p", (row) => p(row), (row) => row.p_value ?? 2],
@@ -80,7 +78,7 @@ function headings() {
       button.type = "button";
       button.dataset.column = key;
       button.addEventListener("click", () => {
-        sorted.up = sorted.column === key ? !sorted.up : /^(activation|parameters|step|hidden|p|.*-p)$/.test(key);
+        sorted.up = sorted.column === key ? !sorted.up : /^(activation|parameters|step|p|.*-p)$/.test(key);
         sorted.column = key;
         ranking();
       });
@@ -97,7 +95,7 @@ function ranking() {
   headings();
   const value = COLUMNS().find(([key]) => key === sorted.column)[3];
   const wanted = byId("filter").value.trim().toLowerCase();
-  const rows = comparison().rows.filter((row) => called(row).toLowerCase().includes(wanted));
+  const rows = comparison().rows.filter((row) => row.activation.toLowerCase().includes(wanted));
   rows.sort((one, two) => {
     const [a, b] = [value(one), value(two)];
     return (a < b ? -1 : a > b ? 1 : 0) * (sorted.up ? 1 : -1);
@@ -123,7 +121,7 @@ function csv() {
     [`difference from ${reference}`, (row) => of(row).difference], ["low end of 95 % interval", (row) => of(row).low],
     ["high end", (row) => of(row).high], [`p of ${name}`, (row) => of(row).p_value]];
   const columns = [["rank", (row) => row.rank], ["activation", (row) => row.activation],
-    ["hidden layers", (row) => row.hidden.join("-")], ["seeds", (row) => row.seeds], ...scores(metric, (row) => row),
+    ["seeds", (row) => row.seeds], ...scores(metric, (row) => row),
     ...also.flatMap((name) => scores(name, (row) => row.also[name])), ["parameters", (row) => row.parameters],
     ["step time relative to ReLU", (row) => row.step_time]];
   return [columns.map(([title]) => cell(title)), ...rows.map((row) => columns.map(([, value]) => cell(value(row))))]
@@ -147,7 +145,7 @@ function curves() {
     const { mean, deviation } = row[kind];
     if (!mean.length) return;
     const epochs = mean.map((_, epoch) => epoch + 1);
-    const name = plainText(called(row));
+    const name = plainText(row.activation);
     const edge = { x: epochs, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: name };
     const visible = at < 6 ? true : "legendonly";
     traces.push({ ...edge, y: mean.map((value, e) => value + deviation[e]), visible });
@@ -183,7 +181,7 @@ function costs() {
     if (id === "by-time" && !timed()) continue;
     const traces = comparison().rows.map((row, at) => ({
       x: [row[key]], y: [row.mean], error_y: { type: "data", array: [row.deviation ?? 0], thickness: 1.2 },
-      name: plainText(called(row)), mode: at < 3 ? "markers+text" : "markers",
+      name: plainText(row.activation), mode: at < 3 || comparison().rows.length < 9 ? "markers+text" : "markers",
       text: [` ${plainText(row.activation)}`], textposition: "middle right", textfont: { size: 11 }, cliponaxis: false,
       marker: { color: color(at), symbol: MARKS[at % MARKS.length], size: 10 },
       hovertemplate: `%{y:.${comparison().digits}f}, %{x}<extra>%{fullData.name}</extra>`,
@@ -250,7 +248,7 @@ function choices(id, texts, value) {
 function galleryChoices() {
   const rows = inspected();
   gallery.setting = Math.max(0, rows.findIndex((row) => row.learned.layers.some((layer) => layer.dictionary)));
-  choices("setting", rows.map((row) => `${called(row)} (seed ${row.learned.seed})`), gallery.setting);
+  choices("setting", rows.map((row) => `${row.activation} (seed ${row.learned.seed})`), gallery.setting);
   layerChoices();
 }
 
@@ -317,7 +315,7 @@ function drawGallery() {
   byId("after").disabled = gallery.first + PAGE >= stored;
   put(byId("facts"), facts(layer));
   put(byId("gallery-note"), explanation(layer, moving || layer.moments.length === 1));
-  draw("gallery", ...panels(layer, shown), `Small charts of ${shown.length} functions of ${called(row)} at ${moment}. Their descriptions follow.`);
+  draw("gallery", ...panels(layer, shown), `Small charts of ${shown.length} functions of ${row.activation} at ${moment}. Their descriptions follow.`);
   put(byId("kinds"), layer.words.length
     ? `At the end, of ${layer.words.length}: ` + Object.entries(layer.kinds).map(([kind, count]) => `${count} ${kind}`).join(", ") + "." : "");
   byId("words").replaceChildren(...shown.filter((at) => layer.words[at]).map((at) => make("li", `${nameOf(layer, at)}: ${layer.words[at]}`)));
@@ -417,7 +415,7 @@ function stop() {
 function runs() {
   byId("runs").replaceChildren(...comparison().rows.map((row) => {
     const box = document.createElement("details");
-    box.append(make("summary", `${called(row)}: ${row.runs.length} run${row.runs.length > 1 ? "s" : ""}`));
+    box.append(make("summary", `${row.activation}: ${row.runs.length} run${row.runs.length > 1 ? "s" : ""}`));
     for (const run of row.runs) {
       const hardware = run.hardware ? `${run.hardware.processor}, ${run.hardware.cores} cores` : "unknown hardware";
       box.append(make("p", `Seed ${run.seed}: test ${number(run.score, comparison().digits)}, `
@@ -452,7 +450,8 @@ function everything() {
   stop();
   const found = comparison();
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
-  put(byId("summary"), `${found.name}: ${found.rows.length} networks, ${seeds} runs, ${found.task}.`);
+  const hidden = found.hidden.length ? `hidden layers ${found.hidden.join("-")}` : "no hidden layers";
+  put(byId("summary"), `${found.name}: ${found.task}, ${found.rows.length} activations, ${seeds} runs, ${hidden}.`);
   put(byId("verdict"), found.verdict);
   put(byId("ranking-note"), [`Mean ± standard deviation over seeds of the test ${found.metric}.`, found.test,
     data.skipped.length + data.unfinished.length ? "Some run folders are unfinished or were skipped: see below." : ""].join(" "));

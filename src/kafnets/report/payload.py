@@ -109,6 +109,7 @@ def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
     ]
     return {
         "name": name,
+        "hidden": max(run.record.hidden for run in runs),
         "metric": ranked["metric"],
         "reference": reference,
         "test": ranked["test"],
@@ -165,7 +166,6 @@ def step_times(run: Run) -> dict[str, float]:
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
     first = members[0].record
     return {
-        "hidden": list(first.hidden),
         "curves": _bands(members, f"validation_{metric}"),
         "losses": _bands(members, "train_loss"),
         "learned": _learned(members, packed),
