@@ -6,7 +6,7 @@ const MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "star
 const LIGHT = ["#0077bb", "#c2570c", "#117733", "#882255", "#007a87", "#7a7a14", "#444444", "#b0405a"];
 const DARK = ["#66b8f0", "#ffab6b", "#6bd394", "#e08fbd", "#5fd0de", "#d3d36b", "#c8c8c8", "#ff9db0"];
 const PAGE = 12;
-const QUIET = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"] };
+const QUIET = { displayModeBar: false, responsive: true };
 
 let packed = new Uint16Array(0);
 let chosen = 0;
@@ -326,7 +326,7 @@ function panels(layer, shown) {
   const lines = Math.ceil(shown.length / columns);
   const traces = [];
   const flat = layer.inputs === 2;
-  const more = { showlegend: false, height: 40 + 190 * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
+  const more = { showlegend: false, height: 40 + (flat ? 220 : 190) * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
   if (flat) {
     const all = shown.flatMap((at) => layer.values.flatMap((_, moment) => functionOf(layer, moment, at) ?? []));
     const [low, high] = extent(all);
@@ -345,7 +345,8 @@ function panels(layer, shown) {
     more.annotations.push({ text: nameOf(layer, number), showarrow: false, xref: "paper", yref: "paper",
       x: (x[0] + x[1]) / 2, y: y[1], xanchor: "center", yanchor: "bottom", font: { size: 11 } });
     if (flat) {
-      more[`yaxis${za}`] = { ...small, domain: y, anchor: `x${xa}`, nticks: 4 };
+      more[`xaxis${xa}`].constrain = "domain";
+      more[`yaxis${za}`] = { ...small, domain: y, anchor: `x${xa}`, nticks: 4, scaleanchor: `x${xa}`, constrain: "domain" };
       traces.push(surface(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }));
       const [low, high] = layer.dictionary ?? [];
       if (layer.dictionary) more.shapes.push({ type: "rect", xref: `x${xa}`, yref: `y${za}`, x0: low, x1: high, y0: low, y1: high,
