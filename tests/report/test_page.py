@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 
 import kafnets
 from kafnets.cli import app
+from kafnets.comparison.leaderboard import leaderboard
 from kafnets.report import write
-from kafnets.report.collect import read
+from kafnets.report.collect import collect, read
+from kafnets.report.payload import payload
 from tests.report.runs import write_run
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -395,6 +397,15 @@ def test_stored_runs_without_a_record_still_have_their_dictionary(tmp_path: Path
     (layer,) = run.functions()
     assert layer.dictionary == (-2.0, 2.0)
     assert layer.count is None
+
+
+def test_the_ranking_is_the_one_of_terminal_and_notebook(runs: Path) -> None:
+    found = collect(runs)
+    wanted = leaderboard([run.record for run in found.runs])
+    (shown,) = payload(found, "runs")[0]["comparisons"]
+    assert [{key: row[key] for key in wanted.numbers()[0]} for row in shown["rows"]] == wanted.numbers()
+    assert (shown["reference"], shown["test"], shown["verdict"]) == ("relu", wanted.test, wanted.verdict)
+    assert "Each is tested against relu" in shown["test"]
 
 
 def test_nothing_is_fetched_and_nothing_can_end_the_script(page: Path) -> None:

@@ -28,7 +28,8 @@ class Run:
         """What runs have in common that may stand in one table, whatever their depth."""
         one = self.record
         target = str((one.config.get("table") or {}).get("target", ""))
-        return one.experiment, one.profile, one.data.name, target, one.data.task, one.data.sha256 or ""
+        named = one.experiment, one.profile, one.data.name, target
+        return *named, one.data.task, str(one.config["data"]), one.data.sha256 or ""
 
     def functions(self) -> list[LearnedFunctions]:
         """What was stored of its activations; nothing if that cannot be read."""

@@ -60,8 +60,8 @@ const COLUMNS = () => [
   ["difference", `vs. ${comparison().reference}`, (row) => difference(row), (row) => row.difference ?? 0],
   ["p", "p", (row) => p(row), (row) => row.p_value ?? 2],
   ...comparison().also.flatMap((name) => [
-    [name, `test ${name}`, (row) => score(row.also[name]), (row) => row.also[name].mean],
-    [`${name}-p`, `p of the ${name}`, (row) => p(row.also[name]), (row) => row.also[name].p_value ?? 2],
+    [name, `test ${name.replaceAll("_", " ")}`, (row) => score(row.also[name]), (row) => row.also[name].mean],
+    [`${name}-p`, `p of the ${name.replaceAll("_", " ")}`, (row) => p(row.also[name]), (row) => row.also[name].p_value ?? 2],
   ]),
   ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
   ...(timed() ? [["step", "step time (× ReLU)", (row) => number(row.step_time, 2), (row) => row.step_time ?? 1e9]] : []),

@@ -2,22 +2,20 @@
 
 import base64
 import gzip
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.comparison.record import Record
-from kafnets.comparison.summary import cells
+from kafnets.comparison.leaderboard import REFERENCE, leaderboard, stored_step_times
 from kafnets.inspection.bands import band
 from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions
 from kafnets.inspection.describe import describe_functions
 from kafnets.report.collect import ALSO, Collection, Run
 
-REFERENCES = ("relu", "tanh")
+REFERENCES = (REFERENCE, "tanh")
 """The first of these that was run is what all others are tested against."""
 
 CURVE_POINTS = 51
@@ -93,74 +91,37 @@ def _comparisons(runs: list[Run], packed: Packed) -> Iterable[dict[str, Any]]:
 
 
 def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
-    settings: dict[object, list[Run]] = {}
+    labels: dict[str, list[Run]] = {}
     for run in runs:
-        settings.setdefault(run.record.key[:-1], []).append(run)
-    labels = {members[0].record.label: members for members in settings.values()}
+        labels.setdefault(run.record.label, []).append(run)
     records, task = [run.record for run in runs], runs[0].record.data.task
-    reference = next((each for each in REFERENCES if each in labels), REFERENCES[0])
-    ranked = ranking(records, reference, step_times(runs[0]))
-    also = {each: ranking(records, reference, {}, each) for each in ALSO.get(task, ())}
+    reference = next((each for each in REFERENCES if each in labels), REFERENCE)
+    board = leaderboard(records, reference=reference, step_times=stored_step_times(runs[0].path.parents[1]))
+    also = {
+        each: {
+            row["activation"]: row for row in leaderboard(records, reference=reference, metric=each).numbers()
+        }
+        for each in (*ALSO.get(task, ()), *board.rows[0].also)
+    }
     rows = [
         row
-        | _setting(labels[row["activation"]], ranked["metric"], packed)
-        | {"also": {each: _own_row(other, row) for each, other in also.items()}}
-        for row in ranked["rows"]
+        | _setting(labels[row["activation"]], board.metric, packed)
+        | {"also": {name: others[row["activation"]] for name, others in also.items()}}
+        for row in board.numbers()
     ]
     return {
         "name": name,
         "hidden": max(run.record.hidden for run in runs),
-        "metric": ranked["metric"],
+        "metric": board.metric,
         "reference": reference,
-        "test": ranked["test"],
-        "verdict": ranked["verdict"],
+        "test": board.test,
+        "verdict": board.verdict,
         "also": list(also),
         "task": task,
         "turn": "iteration" if task == "control" else "epoch",
         "digits": 1 if task == "control" else 4,
         "rows": rows,
     }
-
-
-def _own_row(ranked: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in ranked["rows"] if each["activation"] == row["activation"])
-    return found
-
-
-def ranking(
-    records: list[Record], reference: str, times: Mapping[str, float], metric: str | None = None
-) -> dict[str, Any]:
-    """The rows of the ranked table, best first, and what was tested."""
-    found = sorted(cells(records, metric), key=lambda cell: -cell.mean)
-    base = next((cell for cell in found if cell.label == reference), None)
-    rows = []
-    for place, cell in enumerate(found):
-        tested = None if base is None or cell is base else cell.against(base)
-        rows.append(
-            {
-                "rank": place + 1,
-                "activation": cell.label,
-                "mean": cell.mean,
-                "deviation": cell.deviation,
-                "seeds": len(cell.test),
-                "difference": None if base is None or cell is base else cell.mean - base.mean,
-                "low": None,
-                "high": None,
-                "p_value": None if tested is None else tested.corrected(len(found) - 1).p_value,
-                "parameters": cell.parameters,
-                "step_time": times.get(cell.label),
-            }
-        )
-    return {"metric": found[0].metric, "test": "", "verdict": "", "rows": rows}
-
-
-def step_times(run: Run) -> dict[str, float]:
-    """By label, the time of a training step over that of ReLU's, if its comparison has measured that."""
-    try:
-        ranked = json.loads((run.path.parents[1] / "ranking.json").read_text(encoding="utf-8"))
-        return {row["label"]: float(row["step_against_relu"]) for row in ranked["rows"]}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return {}
 
 
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
