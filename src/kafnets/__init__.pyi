@@ -33,12 +33,10 @@ from kafnets.nn import KAF as KAF
 from kafnets.nn import KAF2D as KAF2D
 from kafnets.nn import Activation as Activation
 from kafnets.nn import ByChannel as ByChannel
-from kafnets.nn import Calibration as Calibration
+from kafnets.nn import DictionaryChanges as DictionaryChanges
 from kafnets.nn import EdgewiseKAF as EdgewiseKAF
-from kafnets.nn import LayerCalibration as LayerCalibration
-from kafnets.nn import LayerRefinement as LayerRefinement
+from kafnets.nn import LayerChange as LayerChange
 from kafnets.nn import Monitor as Monitor
-from kafnets.nn import Refinement as Refinement
 from kafnets.nn import calibrate as calibrate
 from kafnets.nn import distance_from_start as distance_from_start
 from kafnets.nn import initialize_biases as initialize_biases

@@ -4,8 +4,10 @@ They go wherever scikit-learn's own do: pipelines, grid search, cross-validation
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, cast
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -34,6 +36,8 @@ _NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan
 
 class _Kafnet(BaseEstimator):  # type: ignore[misc]
     predictor_: Predictor
+    _metric: ClassVar[str | None] = None
+    """What decides which epoch is best: what ``score`` gives."""
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
         weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
         dropout: float = DROPOUT,
+        label_smoothing: float | Literal["auto"] = RECIPE.label_smoothing,
         activation_lr: float = RECIPE.activation_lr,
         initialize_biases: bool = RECIPE.initialize_biases,
         calibrate_after: int | None = RECIPE.calibrate_after,
@@ -68,6 +73,7 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.dropout = dropout
+        self.label_smoothing = label_smoothing
         self.activation_lr = activation_lr
         self.initialize_biases = initialize_biases
         self.calibrate_after = calibrate_after
@@ -120,7 +126,11 @@ class _Kafnet(BaseEstimator):  # type: ignore[misc]
                 "patience": None,
                 "learning_rate": self.learning_rate,
                 "weight_decay": self.weight_decay,
+                "metric": self._metric,
                 "optimizer": RECIPE.optimizer,
+                "betas": RECIPE.betas,
+                "label_smoothing": self.label_smoothing,
+                "clamp_outputs": RECIPE.clamp_outputs,
                 "activation_lr": self.activation_lr,
                 "initialize_biases": self.initialize_biases,
                 "calibrate_after": self.calibrate_after,
@@ -245,6 +255,8 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
         weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
             gradient holds shrinks to 1/e over all epochs, but by no more than 1; 0.01 in ``partial_fit``.
         dropout: behind the hidden layers, in the first epoch.
+        label_smoothing: the share of each label that is spread evenly over all classes, which serves the
+            accuracy and harms probabilities. "auto": 0.1.
         activation_lr: factor on the learning rate for the parameters of activations.
         initialize_biases: draw the first biases from training rows, so that inputs meet dictionaries.
         calibrate_after: epochs after which the dictionaries of KAFs move to where their inputs are. None:
@@ -278,6 +290,8 @@ class KafnetClassifier(ClassifierMixin, _Kafnet):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+
+    _metric = "accuracy"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows and their labels."""
@@ -338,7 +352,10 @@ class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
         """Learn from rows and their numbers."""
         X, y = self._checked_pair(X, y, reset=not self._goes_on(), y_numeric=True)
         scale = self.predictor_.target_scale if self._goes_on() else _scale_of(y)
-        self._learn(X, _scaled(y, scale), "regression", classes=(), target_scale=scale)
+        ends = None
+        if RECIPE.clamp_outputs:
+            ends = self._range_with(y) if self._goes_on() else (float(np.min(y)), float(np.max(y)))
+        self._learn(X, _scaled(y, scale), "regression", classes=(), target_scale=scale, target_range=ends)
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
@@ -347,7 +364,14 @@ class KafnetRegressor(RegressorMixin, _Kafnet):  # type: ignore[misc]
         X, y = self._checked_pair(X, y, reset=first, y_numeric=True)
         scale = _scale_of(y) if first else self.predictor_.target_scale
         self._learn_a_little(X, _scaled(y, scale), "regression", classes=(), target_scale=scale)
+        if RECIPE.clamp_outputs:
+            self.predictor_ = replace(self.predictor_, target_range=self._range_with(y))
         return self
+
+    def _range_with(self, y: Any) -> tuple[float, float]:
+        """Of all targets that it has learned from, these among them."""
+        low, high = self.predictor_.target_range or (math.inf, -math.inf)
+        return min(low, float(np.min(y))), max(high, float(np.max(y)))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The number that is expected."""

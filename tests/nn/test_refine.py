@@ -99,7 +99,7 @@ def test_as_many_elements_are_left_alone() -> None:
     alpha = net[0].alpha
     report = kafnets.refine(net, 30)
     assert net[0].alpha is alpha
-    assert str(report.layers[0]) == "0 (KAF): left alone with 30 elements"
+    assert str(report.layers[0]) == "0 (KAF): 30 elements; left alone: it has as many already"
     assert str(report).splitlines()[1].startswith("1 (KAF): 20 elements, now 30; functions moved by")
 
 

@@ -106,14 +106,23 @@ def test_settings_are_checked_and_nan_is_named() -> None:
         fit(model, splits, Settings(epochs=30, learning_rate=1e6))
 
 
-def test_the_recipe_depends_on_the_number_of_rows() -> None:
-    assert [RECIPE.rows_a_step(rows) for rows in (100, 3200, 10**6)] == [32, 100, 256]
-    assert [RECIPE.rate(rows) for rows in (100, 40_960)] == pytest.approx([3e-3, 3e-3 * math.sqrt(8)])
-    steps = RECIPE.epochs * 160
+def test_automatic_settings_depend_on_the_number_of_rows() -> None:
+    auto = Settings(
+        batch_size="auto",
+        epochs=100,
+        learning_rate="auto",
+        weight_decay="auto",
+        optimizer="AdamW",
+        schedule="cosine",
+        regularization_schedule="flat_cosine",
+    )
+    assert [auto.rows_a_step(rows) for rows in (100, 3200, 10**6)] == [32, 100, 256]
+    assert [auto.rate(rows) for rows in (100, 40_960)] == pytest.approx([3e-3, 3e-3 * math.sqrt(8)])
+    steps = auto.epochs * 160
     share = 3 / 8 + 1 / (3 * math.pi)  # the mean of the rate's schedule times the decay's
-    kept = (1 - RECIPE.decay(40_960) * RECIPE.rate(40_960) * share) ** steps
+    kept = (1 - auto.decay(40_960) * auto.rate(40_960) * share) ** steps
     assert kept == pytest.approx(math.exp(-1), rel=1e-3)
-    assert RECIPE.decay(40) == 1.0
+    assert auto.decay(40) == 1.0
     assert Settings(weight_decay=0.5).decay(40) == 0.5
     for wrong in (
         {"weight_decay": "auto"},
@@ -134,7 +143,7 @@ def test_the_commands_and_estimators_defaults_are_the_recipe() -> None:
     for name in ("patience", "batch_size", "learning_rate"):
         assert options[name].default is None  # the recipe's
     estimator = KafnetClassifier()
-    for name in ("epochs", "batch_size", "learning_rate", "weight_decay"):
+    for name in ("epochs", "batch_size", "learning_rate", "weight_decay", "label_smoothing"):
         assert getattr(estimator, name) == getattr(RECIPE, name)
 
 

@@ -134,7 +134,9 @@ class Plan:
         splits = self.splits(seed)
         model = best.build(splits)
         model.load_state_dict(RunFolder(self.output / best.folder).weights())
-        Predictor.of(model, best.architecture(splits), splits, self.target).save(self.folder / BEST)
+        clamp = best.settings.clamp_outputs
+        predictor = Predictor.of(model, best.architecture(splits), splits, self.target, clamp=clamp)
+        predictor.save(self.folder / BEST)
 
 
 def plan(

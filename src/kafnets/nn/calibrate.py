@@ -1,6 +1,5 @@
 """Dictionaries where the inputs are."""
 
-import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.dictionaries import by_novelty, by_quantiles, rule_of_thumb
 from kafnets.expansion import Dictionary, Expansion
+from kafnets.nn.changes import DictionaryChanges, LayerChange
 from kafnets.nn.refit import (
     Functions,
     KernelModule,
@@ -42,71 +42,11 @@ FOLLOWED = 513
 
 
 @dataclass(frozen=True)
-class LayerCalibration:
-    """What :func:`calibrate` did to one layer.
-
-    Attributes:
-        name: of the module within the model.
-        kind: its class.
-        outside_before: the share of its inputs outside the dictionary as it was.
-        outside_after: the same with the dictionary as it is.
-        ends_before: the first and the last element as they were.
-        ends_after: as they are.
-        rms_error: of its functions at its inputs, the root-mean-square difference from what they were. For an
-            edge-wise layer, of the sums over its connections.
-        largest_error: the largest such difference.
-        kept: why the layer was left as it was; None if it was not.
-        expansion: as it is.
-    """
-
-    name: str
-    kind: str
-    outside_before: float
-    outside_after: float
-    ends_before: tuple[float, float]
-    ends_after: tuple[float, float]
-    rms_error: float
-    largest_error: float
-    kept: str | None
-    expansion: Expansion
-
-    def __str__(self) -> str:
-        line = f"{self.name or '(model)'} ({self.kind}): {self.outside_before:.2%} of inputs outside "
-        line += _interval(self.ends_before)
-        if self.kept is not None:
-            return f"{line}; left alone: {self.kept}"
-        return (
-            f"{line}, now {self.outside_after:.2%} outside {_interval(self.ends_after)}; "
-            f"functions moved by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
-        )
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What :func:`calibrate` did; print it.
-
-    Attributes:
-        layers: one report per layer, in the order of the model's modules.
-        output_rms: the root-mean-square change of the model's outputs.
-        output_largest: the largest change of one output.
-    """
-
-    layers: tuple[LayerCalibration, ...]
-    output_rms: float
-    output_largest: float
-
-    def __str__(self) -> str:
-        lines = [str(layer) for layer in self.layers]
-        lines.append(f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
 class _Plan:
     module: KernelModule
     expansion: Expansion
     alpha: Tensor
-    report: LayerCalibration
+    report: LayerChange
 
 
 def calibrate(
@@ -117,7 +57,7 @@ def calibrate(
     by: By = "layer",
     dictionary: Placement = "range",
     optimizer: torch.optim.Optimizer | None = None,
-) -> Calibration:
+) -> DictionaryChanges:
     r"""Move dictionaries to where the inputs of KAFs lie, and keep the functions what they were.
 
     The model is run on some data in evaluation mode. The dictionary of every KAF, KAF2D and EdgewiseKAF, of
@@ -168,7 +108,7 @@ def calibrate(
                 forget(optimizer, plan.module)
     changes = [(new - old).flatten() for new, old in zip(after, before, strict=True)]
     rms, largest = size_of(torch.cat(changes) if changes else torch.empty(0))
-    return Calibration(tuple(plan.report for plan in plans), rms, largest)
+    return DictionaryChanges(tuple(plan.report for plan in plans), rms, largest)
 
 
 def _check(coverage: float, by: str, dictionary: str) -> None:
@@ -197,17 +137,16 @@ def _planned(
         if not (alpha.isfinite().all() and errors.isfinite().all()):
             raise ValueError(f"model: the functions of layer {name!r} are not finite where its inputs are")
     rms, largest = size_of(errors)
-    report = LayerCalibration(
-        name=name,
-        kind=type(module).__name__,
-        outside_before=_share_outside(values, old),
-        outside_after=_share_outside(values, expansion),
-        ends_before=ends_of(old),
-        ends_after=ends_of(expansion),
+    report = LayerChange(
+        name,
+        type(module).__name__,
+        before=old,
+        expansion=expansion,
         rms_error=rms,
         largest_error=largest,
         kept=kept,
-        expansion=expansion,
+        outside_before=_share_outside(values, old),
+        outside_after=_share_outside(values, expansion),
     )
     return _Plan(module, expansion, alpha, report)
 
@@ -292,8 +231,3 @@ def _carried_out(plans: list[_Plan], model: nn.Module, inputs: list[Tensor]) -> 
                 for parameter, value in zip(moving_parameters(module), values, strict=True):
                     parameter.copy_(value)
         raise
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    digits = max(0, 2 - math.floor(math.log10(ends[1] - ends[0])))
-    return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"

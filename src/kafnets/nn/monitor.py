@@ -49,30 +49,27 @@ class Monitor:
         self.every, self.log, self.gradients = every, log, gradients
         self._active = True
         self._step = 0
-        self._looking: set[str] = set()  # layers that are still to be looked at in this pass
+        self._looks: dict[str, Any] = {}  # hooks of layers that are still to be looked at in this pass
         self._warned: set[tuple[str, str]] = set()
         self._waiting: list[Any] = []
-        layers = {
+        self._layers = {
             name or "model": module
             for name, module in model.named_modules()
             if isinstance(module, DictionaryModule)
         }
-        if not layers:
+        if not self._layers:
             raise ValueError(
                 "model has no KAF, KAF2D or EdgewiseKAF to watch: give a model with one of them, such as "
                 "kafnets.mlp(8, (32,), 1)"
             )
-        self._names = frozenset(layers)
         self._handles = [model.register_forward_pre_hook(self._count)]
-        for name, module in layers.items():
-            self._handles.append(module.register_forward_hook(functools.partial(self._look, name)))
 
     def remove(self) -> None:
         """Stop watching. ``rows`` stay."""
         self._active = False
-        for handle in (*self._handles, *self._waiting):
+        for handle in (*self._handles, *self._looks.values(), *self._waiting):
             handle.remove()
-        self._handles, self._waiting = [], []
+        self._handles, self._looks, self._waiting = [], {}, []
 
     def summary(self) -> dict[str, float]:
         """What was seen since the last call, a number per layer and measure, such as "1/outside".
@@ -107,24 +104,28 @@ class Monitor:
 
     def __getstate__(self) -> dict[str, Any]:
         # Models are copied and stored with their hooks: those of a copy do nothing.
-        return {"_active": False, "rows": [], "_handles": [], "_waiting": []}
+        return {"_active": False, "rows": [], "_handles": [], "_looks": {}, "_waiting": []}
 
     def _count(self, model: nn.Module, _: Any) -> None:
-        if not (self._active and model.training):
-            if self._active and self._looking:
-                self._looking.clear()
+        if not self._active:
+            return
+        for name in [*self._looks]:  # which the last pass did not reach
+            self._looks.pop(name).remove()
+        if not model.training:
             return
         self._step += 1
-        if self._waiting:
-            for handle in self._waiting:
-                handle.remove()
-            self._waiting.clear()
-        self._looking = set(self._names) if (self._step - 1) % self.every == 0 else set()
+        for handle in self._waiting:
+            handle.remove()
+        self._waiting.clear()
+        if (self._step - 1) % self.every == 0:
+            # Hooks only where they are needed: each would cost something at every pass.
+            for name, module in self._layers.items():
+                self._looks[name] = module.register_forward_hook(functools.partial(self._look, name))
 
     def _look(self, name: str, module: DictionaryModule, given: tuple[Any, ...], output: Any) -> None:
-        if not self._active or name not in self._looking or torch.compiler.is_compiling():
+        if not self._active or name not in self._looks or torch.compiler.is_compiling():
             return
-        self._looking.discard(name)
+        self._looks.pop(name).remove()
         if not (isinstance(output, Tensor) and output.numel()):
             return
         with torch.no_grad():
@@ -166,7 +167,7 @@ class Monitor:
             )
 
 
-def monitor(model: nn.Module, *, every: int = 10, log: Log | None = None, gradients: bool = True) -> Monitor:
+def monitor(model: nn.Module, *, every: int = 25, log: Log | None = None, gradients: bool = True) -> Monitor:
     """Watch a model's KAFs while it trains.
 
     Every so many forward passes in training mode, a look at each KAF, KAF2D and EdgewiseKAF gives the share

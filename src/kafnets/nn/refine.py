@@ -1,13 +1,12 @@
 """Longer dictionaries in the middle of training."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.expansion import LONGEST, Dictionary, Expansion
+from kafnets.nn.changes import DictionaryChanges, LayerChange
 from kafnets.nn.refit import (
     Functions,
     KernelModule,
@@ -25,56 +24,9 @@ BEYOND = 0.25
 """Tails that go on are followed this far to both sides too, as a share of the dictionary's width."""
 
 
-@dataclass(frozen=True)
-class LayerRefinement:
-    """What :func:`refine` did to one layer.
-
-    Attributes:
-        name: of the module within the model.
-        kind: its class.
-        size_before: the number of elements along each axis, as it was.
-        size_after: as it is.
-        rms_error: of its functions over the dictionary's range, the root-mean-square difference from what
-            they were.
-        largest_error: the largest such difference.
-        expansion: as it is.
-    """
-
-    name: str
-    kind: str
-    size_before: int
-    size_after: int
-    rms_error: float
-    largest_error: float
-    expansion: Expansion
-
-    def __str__(self) -> str:
-        line = f"{self.name or '(model)'} ({self.kind}): "
-        if self.size_before == self.size_after:
-            return f"{line}left alone with {self.size_after} elements"
-        return (
-            f"{line}{self.size_before} elements, now {self.size_after}; functions moved by "
-            f"{self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
-        )
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """What :func:`refine` did; print it.
-
-    Attributes:
-        layers: one report per layer, in the order of the model's modules.
-    """
-
-    layers: tuple[LayerRefinement, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.layers))
-
-
 def refine(
     model: nn.Module, dictionary_size: int = 40, optimizer: torch.optim.Optimizer | None = None
-) -> Refinement:
+) -> DictionaryChanges:
     r"""Give every KAF, KAF2D and EdgewiseKAF a longer dictionary, and keep the functions what they are.
 
     The new elements lie between the same ends: equispaced if they were, else with the density they had. A
@@ -114,10 +66,10 @@ def refine(
     for module, (report, alpha) in zip(modules.values(), plans, strict=True):
         if alpha is not None:
             _carried_out(module, report.expansion, alpha, optimizer)
-    return Refinement(tuple(report for report, _ in plans))
+    return DictionaryChanges(tuple(report for report, _ in plans))
 
 
-def _planned(name: str, module: KernelModule, size: int) -> tuple[LayerRefinement, Tensor | None]:
+def _planned(name: str, module: KernelModule, size: int) -> tuple[LayerChange, Tensor | None]:
     """The report, and coefficients unless the layer is left alone."""
     old, functions = module.expansion, Functions.of(module)
     expansion, alpha, errors = old, None, torch.empty(0)
@@ -132,14 +84,14 @@ def _planned(name: str, module: KernelModule, size: int) -> tuple[LayerRefinemen
         if not (alpha.isfinite().all() and errors.isfinite().all()):
             raise ValueError(f"model: the functions of layer {name!r} are not finite on their dictionary")
     rms, largest = size_of(errors)
-    report = LayerRefinement(
-        name=name,
-        kind=type(module).__name__,
-        size_before=old.dictionary.size,
-        size_after=expansion.dictionary.size,
+    report = LayerChange(
+        name,
+        type(module).__name__,
+        before=old,
+        expansion=expansion,
         rms_error=rms,
         largest_error=largest,
-        expansion=expansion,
+        kept="it has as many already" if alpha is None else None,
     )
     return report, alpha
 

@@ -14,6 +14,9 @@ from kafnets.nn.refine import refine
 from kafnets.registry import Facts
 from kafnets.train.settings import Settings
 
+LOOKS = 50
+"""Steps from one look of the monitor to the next; the first step of each epoch has one."""
+
 ROWS = 4096
 """Training rows that biases and dictionaries are chosen by, at most."""
 
@@ -64,7 +67,7 @@ def before_epoch(
 
 def watch(model: nn.Module, settings: Settings) -> Monitor | None:
     """A monitor, if the settings ask for one and there is something to watch."""
-    return monitor(model) if settings.monitor and has_dictionaries(model) else None
+    return monitor(model, every=LOOKS) if settings.monitor and has_dictionaries(model) else None
 
 
 def has_dictionaries(model: nn.Module) -> bool:

@@ -188,7 +188,8 @@ class _Run:
             )
         self.schedule.after_epoch()
         found = self._scores(self.validation)
-        score, loss = found.get(metrics.MAIN[self.splits.task], math.nan), found.get("loss", math.nan)
+        deciding = self.settings.deciding(self.splits.task)
+        score, loss = found.get(deciding, math.nan), found.get("loss", math.nan)
         if math.isnan(score):  # one class only in this part: the same in all epochs
             score = -loss
         number = len(self.log) + 1

@@ -9,6 +9,13 @@ from kafnets.data.splits import Task
 MAIN = {"binary": "auc", "multiclass": "accuracy", "regression": "r2", "control": "reward"}
 """What decides when to stop and which activation is best; larger is better for all of them."""
 
+SCORES: dict[Task, tuple[str, ...]] = {
+    "binary": ("auc", "accuracy"),
+    "multiclass": ("accuracy",),
+    "regression": ("r2",),
+}
+"""What may decide in place of it."""
+
 
 def loss(task: Task, outputs: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
     """Cross-entropy, or the squared error.

@@ -73,6 +73,7 @@ class Predictor:
         target_scale: mean and deviation of the target of regression.
         encoding: of a table's columns; None if it was trained on an array.
         target: the name of the table's column that is predicted.
+        target_range: the smallest and the largest number that regression predicts; None: no limits.
     """
 
     model: nn.Module
@@ -83,16 +84,36 @@ class Predictor:
     target_scale: tuple[float, float] = (0.0, 1.0)
     encoding: Encoding | None = None
     target: str | None = None
+    target_range: tuple[float, float] | None = None
 
     @classmethod
     def of(
-        cls, model: nn.Module, architecture: Architecture, splits: Splits, target: str | None = None
+        cls,
+        model: nn.Module,
+        architecture: Architecture,
+        splits: Splits,
+        target: str | None = None,
+        *,
+        clamp: bool = False,
     ) -> "Predictor":
-        """From a trained network and the data that it was trained on."""
+        """From a trained network and the data that it was trained on.
+
+        Args:
+            model: the network.
+            architecture: how it is built.
+            splits: the data.
+            target: the name of the table's column that is predicted.
+            clamp: as ``clamp_outputs`` of the settings that it was trained with.
+        """
         if splits.scaling is None:
             raise ValueError(f"{splits.name} is no table of features: no predictor can be made for it")
         prepared = splits.scaling, splits.target_scale, splits.encoding
-        return cls(model.eval(), architecture, splits.task, splits.class_values, *prepared, target)
+        ends = None
+        if clamp and splits.task == "regression":
+            mean, deviation = splits.target_scale
+            numbers = splits.train.target
+            ends = float(numbers.min()) * deviation + mean, float(numbers.max()) * deviation + mean
+        return cls(model.eval(), architecture, splits.task, splits.class_values, *prepared, target, ends)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -150,7 +171,8 @@ class Predictor:
         with torch.no_grad():
             outputs = torch.cat([model(part) for part in self.transform(rows).double().split(ROWS)])
         mean, deviation = self.target_scale
-        return outputs * deviation + mean
+        outputs = outputs * deviation + mean
+        return outputs if self.target_range is None else outputs.clamp(*self.target_range)
 
     def _numbers(self, rows: Any) -> NDArray[np.float64]:
         encoding = self.encoding
@@ -182,6 +204,7 @@ class Predictor:
             "classes": self.classes,
             "scaling": self.scaling.describe(),
             "target_scale": self.target_scale,
+            "target_range": self.target_range,
             "encoding": None if self.encoding is None else self.encoding.describe(),
             "target": self.target,
         }
@@ -217,7 +240,7 @@ class Predictor:
         )
         model = architecture.build(torch.Generator())
         model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True, map_location="cpu"))
-        encoding = content["encoding"]
+        encoding, ends = content["encoding"], content.get("target_range")
         return cls(
             model.eval(),
             architecture,
@@ -227,4 +250,5 @@ class Predictor:
             tuple(content["target_scale"]),
             None if encoding is None else Encoding.described(encoding),
             content.get("target"),
+            None if ends is None else (float(ends[0]), float(ends[1])),
         )

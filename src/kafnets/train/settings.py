@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import torch
 
+from kafnets.data.splits import Task
+from kafnets.train.metrics import MAIN, SCORES
 from kafnets.train.schedules import coslog4, share_left
 
 FULL_PRECISION = "32-true"
@@ -46,6 +48,8 @@ class Settings:
             scores the one with the smallest validation loss, and if that is equal too, the last one. "last":
             the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
             without.
+        metric: the validation score that decides which epoch is best and when to stop: "accuracy" or "auc"
+            for two classes. None: the AUC for two classes, the accuracy for more, R² for regression.
         learning_rate: the optimizer's, at the start. "auto" grows with the root of the batch size, from 3e-3
             at 32 rows.
         weight_decay: of weights, and of activations' parameters that may decay; see
@@ -64,7 +68,7 @@ class Settings:
         activation_lr: factor on the learning rate for the parameters of activations, see
             ``kafnets.param_groups``.
         label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 where the
-            accuracy decides, which is with three classes or more, and 0 where the AUC does.
+            accuracy decides, see ``metric``, and 0 where the AUC does.
         clamp_outputs: for regression: predictions stay within the range of the targets of training.
         initialize_biases: draw biases from training rows before the first epoch, by
             ``kafnets.initialize_biases``.
@@ -90,6 +94,7 @@ class Settings:
     schedule: Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler] | str | None = None
     keep: str | None = None
     regularization_schedule: str | None = None
+    metric: str | None = None
     betas: tuple[float, float] | None = None
     activation_lr: float = 1.0
     label_smoothing: float | Literal["auto"] = 0.0
@@ -226,10 +231,17 @@ class Settings:
             told["refine"] = {str(epoch): size for epoch, size in sorted(self.refine.items())}
         return told
 
-    def smoothing(self, task: str) -> float:
+    def deciding(self, task: Task) -> str:
+        """The validation score that decides which epoch is best."""
+        metric = self.metric or MAIN[task]
+        if metric not in SCORES[task]:
+            raise ValueError(f"metric must be {' or '.join(SCORES[task])} for a {task} task, got {metric!r}")
+        return metric
+
+    def smoothing(self, task: Task) -> float:
         """Of labels, for a task."""
         if self.label_smoothing == "auto":
-            return SMOOTHING if task == "multiclass" else 0.0
+            return SMOOTHING if self.deciding(task) == "accuracy" else 0.0
         return 0.0 if task == "regression" else self.label_smoothing
 
 
