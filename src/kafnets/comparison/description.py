@@ -144,7 +144,9 @@ class Description:
         self, folder: RunFolder, processes: Processes, progress: Progress | None, tensorboard: bool
     ) -> None:
         """Carry it out."""
-        supervised.train(self, folder, processes, progress, tensorboard)
+        splits = self.load()
+        model = self.build(splits)
+        supervised.train(model, splits, self.settings, self.seed, folder, processes, progress, tensorboard)
 
 
 def chosen(profiles: Mapping[str, P], name: str) -> P:

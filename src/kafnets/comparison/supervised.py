@@ -1,9 +1,10 @@
-"""Training the network of a description, in its run folder."""
+"""Training a network in its run folder."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from kafnets.data.splits import Splits
 from kafnets.inspection.snapshots import Snapshots
@@ -12,25 +13,24 @@ from kafnets.train import fit
 from kafnets.train.loop import Progress, State
 from kafnets.train.processes import Processes
 from kafnets.train.runs import RunFolder
+from kafnets.train.settings import Settings
 from kafnets.train.tensorboard import listening
-
-if TYPE_CHECKING:
-    from kafnets.comparison.description import Description
 
 
 def train(
-    description: "Description",
+    model: nn.Module,
+    splits: Splits,
+    settings: Settings,
+    seed: int,
     folder: RunFolder,
     processes: Processes,
     progress: Progress | None,
     tensorboard: bool,
 ) -> None:
     """To the end, from where the folder's checkpoint left off; results are kept by the first process."""
-    splits = description.load()
-    model = description.build(splits)
     features = torch.from_numpy(splits.test.features)
     resumed = processes.broadcast(checkpoint_of(folder, splits) if processes.global_rank == 0 else None)
-    snapshots = Snapshots(description.seed == 0)
+    snapshots = Snapshots(seed == 0)
     if resumed is None:
         snapshots.take(model, features, "start")
     else:
@@ -44,8 +44,8 @@ def train(
         trained = fit(
             model,
             splits,
-            description.settings,
-            seed=description.seed,
+            settings,
+            seed=seed,
             fabric=processes,
             resume=resumed,
             save=save,
