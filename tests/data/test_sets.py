@@ -13,10 +13,11 @@ import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from kafnets import data
@@ -384,7 +385,7 @@ def test_damaged_susy(tmp_path: Path) -> None:
 
 def test_cifar10_is_checked(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         f"X_{part}": generator.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8) for part in ("train", "test")
     }
     arrays |= {f"y_{part}": np.arange(40) % 10 for part in ("train", "test")}
