@@ -25,6 +25,10 @@ def _execute(app: Sphinx, document: nodes.document) -> None:
         outputs = run([node.rawsource or node.astext() for node in found], folder)
     except RuntimeError as error:
         raise ExtensionError(f"{name}: {error}") from None
+    for page in folder.glob("*.html"):  # what a tutorial has written lies beside its own page
+        target = Path(app.outdir) / Path(name).parent
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copy(page, target)
     for node, output in zip(found, outputs, strict=True):
         shown: list[nodes.Node] = []
         if output["printed"].strip():
