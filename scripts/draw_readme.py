@@ -36,7 +36,7 @@ def draw_learned() -> None:
 
 
 def draw_page(runs: Path) -> None:
-    """Its top, and its gallery."""
+    """Its gallery."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "report.html"
         write(runs, page)
@@ -45,6 +45,7 @@ def draw_page(runs: Path) -> None:
         tab.goto(page.as_uri())
         tab.wait_for_selector("body[data-ready=yes]")
         tab.wait_for_timeout(1000)
+        tab.locator("#gallery-title").evaluate("(title) => title.scrollIntoView()")
         tab.screenshot(path=IMAGES / "report.png")
         browser.close()
 

@@ -74,6 +74,17 @@ def test_curves_are_the_papers_colors() -> None:
         plot.shapes(model, layer="2")
 
 
+def test_functions_that_all_start_alike_have_their_start() -> None:
+    start = kafnets.mlp(3, (20,), 2, "kaf", init="elu")
+    model = copy.deepcopy(start)
+    with torch.no_grad():
+        model[1].alpha.add_(0.1 * torch.randn(20, 20))  # type: ignore[operator]
+    figure = plot.shapes(model, torch.randn(50, 3), start=start)
+    drawn = [axes for axes in figure.axes if axes.get_title()]
+    assert len(drawn) == 12
+    assert all(len(axes.lines) == 4 for axes in drawn)  # two ends, the start, what was learned
+
+
 def test_axes_of_the_caller_are_used() -> None:
     figure, axes = plt.subplots(2, 2)
     try:

@@ -112,7 +112,7 @@ def _drawn(
 
 
 def _form(each: LearnedFunctions) -> tuple[Any, ...]:
-    return each.layer, each.inputs, each.count, each.values(next(iter(each.moments))).shape
+    return each.layer, each.inputs, each.count, each.values(next(iter(each.moments))).shape[1:]
 
 
 def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions], moment: str) -> None:
