@@ -5,6 +5,7 @@ best epoch, as the estimators do, but is not trained again on all of them, to sa
 benchmarks/results/recipe_first.json what is not there yet.
 """
 
+import json
 import sys
 import time
 import warnings
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from measurements import changing, read
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
@@ -22,7 +22,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kafnets import data, mlp
+from kafnets import data, files, mlp
 from kafnets.data.splits import Part, Task
 from kafnets.provenance import provenance
 from kafnets.train import Settings, evaluate, metrics
@@ -109,6 +109,7 @@ def other(label: str, rows: tuple[Any, Any, Any, Any], seed: int) -> dict[str, f
 def main(tables: list[str]) -> None:
     warnings.simplefilter("ignore")  # scikit-learn's network has not converged, it says
     torch.set_num_threads(1)
+    stored: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     loaded = {name: rows_of(name) for name in tables or TABLES}
     for seed in SEEDS:
         for name, (features, target) in loaded.items():
@@ -117,17 +118,15 @@ def main(tables: list[str]) -> None:
             )
             for label in (*NETWORKS, *OTHERS):
                 key = f"{name}, seed {seed}"
-                if key in read(STORED).get(label, {}):
+                if key in stored.setdefault(label, {}):
                     continue
                 began = time.process_time()
                 scores = (network if label in NETWORKS else other)(label, (first, test, y, y_test), seed)
                 seconds = time.process_time() - began
                 asked = {"settings": NETWORKS[label][0].describe()} if label in NETWORKS else {}
                 about = {"rows": len(target), "processor_seconds": seconds} | asked
-                with changing(STORED) as stored:
-                    stored.setdefault(label, {})[key] = (
-                        about | scores | {"provenance": provenance("scikit-learn")}
-                    )
+                stored[label][key] = about | scores | {"provenance": provenance("scikit-learn")}
+                files.write(STORED, json.dumps(stored, indent=2) + "\n")
                 print(name, seed, label, {each: round(scores[each], 4) for each in scores}, flush=True)
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,44 @@ def test_a_warm_start_keeps_its_dropout_and_scaling() -> None:
     model.fit(features * 3, labels)
     assert model.scaling_ is scaling
     assert [each.p for each in model.module_ if isinstance(each, torch.nn.Dropout)] == [model.dropout]
+
+
+def test_switches_of_training_and_options_by_name(tmp_path: Path) -> None:
+    features, labels = load_breast_cancer(return_X_y=True)
+    model = KafnetClassifier(
+        (8,),
+        "kaf(base=silu,dictionary_size=8)",
+        epochs=4,
+        activation_lr=0.5,
+        initialize_biases=True,
+        calibrate_after=1,
+        refine={2: 12},
+        monitor=True,
+        label_smoothing=0.1,
+        refit=False,
+        random_state=0,
+    )
+    model.fit(features, labels)
+    assert {"1/outside", "1/coefficients"} <= model.history_[0].keys()
+    scores = [row["validation_accuracy"] for row in model.history_]
+    assert scores[model.best_epoch_ - 1] == max(scores)
+    kaf: Any = model.module_[1]
+    assert kaf.dictionary_size == (12 if model.best_epoch_ > 2 else 8)
+    model.to_predictor().save(tmp_path)  # with dictionaries that have moved
+    np.testing.assert_array_equal(Predictor.load(tmp_path).predict(features), model.predict(features))
+    for wrong, words in (
+        ({"refine": {1: 4}}, "refine must begin with 20"),
+        ({"calibrate_after": 0}, "whole"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KafnetClassifier((8,), epochs=2, **wrong).fit(features, labels)
+
+
+def test_predictions_can_be_kept_in_range(tmp_path: Path) -> None:
+    features, target = load_diabetes(return_X_y=True)
+    predictor = KafnetRegressor((5,), epochs=1, random_state=0).fit(features, target).to_predictor()
+    clamped = replace(predictor, target_range=(140.0, 160.0))
+    clamped.save(tmp_path)
+    numbers = predictor.predict(100 * features)
+    assert numbers.min() < 140 < 160 < numbers.max()
+    np.testing.assert_array_equal(Predictor.load(tmp_path).predict(100 * features), numbers.clip(140, 160))

@@ -4,10 +4,13 @@ import json
 import subprocess
 import sys
 
+import pytest
+import typer
 from typer.testing import CliRunner
 
 import kafnets
 from kafnets.cli import app
+from kafnets.cli.sweeping import sizes_by_epoch, words
 
 
 def run(*arguments: str, columns: int = 80) -> str:
@@ -58,3 +61,11 @@ def test_data_sets_as_json() -> None:
     rows = {row["name"]: row for row in json.loads(run("data", "list", "--json"))}
     assert rows["sensorless_sample"]["here"] is True
     assert rows["sensorless"]["rows"] == 58509
+
+
+def test_words_keep_options_together_and_sizes_go_by_epochs() -> None:
+    assert words("relu, kaf(base=silu,tails=linear),apl") == ["relu", "kaf(base=silu,tails=linear)", "apl"]
+    assert sizes_by_epoch("10:20,30:40") == {10: 20, 30: 40}
+    assert sizes_by_epoch("") is None
+    with pytest.raises(typer.Exit):
+        sizes_by_epoch("20")
