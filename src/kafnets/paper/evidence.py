@@ -46,7 +46,14 @@ class Evidence:
 
     def of_experiment(self, experiment: str, profile: str) -> list[Record]:
         """Records of one experiment and profile."""
-        return [each for each in self.records if (each.experiment, each.profile) == (experiment, profile)]
+        return self._by_profile.get((experiment, profile), [])
+
+    @cached_property
+    def _by_profile(self) -> dict[tuple[str, str], list[Record]]:
+        found: dict[tuple[str, str], list[Record]] = {}
+        for each in self.records:
+            found.setdefault((each.experiment, each.profile), []).append(each)
+        return found
 
     def cells(
         self, experiment: str, profile: str, labels: Sequence[str], layers: Sequence[int] = ()
