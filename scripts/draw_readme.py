@@ -44,6 +44,7 @@ def draw_page(runs: Path) -> None:
         tab = browser.new_page(viewport={"width": 1200, "height": 1000})
         tab.goto(page.as_uri())
         tab.wait_for_selector("body[data-ready=yes]")
+        tab.get_by_label("Network", exact=True).select_option(label="kaf (seed 0)")
         tab.wait_for_timeout(1000)
         tab.locator("#gallery-title").evaluate("(title) => title.scrollIntoView()")
         tab.screenshot(path=IMAGES / "report.png")
