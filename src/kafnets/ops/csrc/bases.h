@@ -2,22 +2,7 @@
 #pragma once
 
 #include "exponential.h"
-
-// The numbers that Python gives them: see ops/kaf.py.
-enum class Base {
-  kNone,
-  kIdentity,
-  kReLU,
-  kLeakyReLU,
-  kSigmoid,
-  kTanh,
-  kSiLU,
-  kELU,
-  kSELU,
-  kMish,
-  kSoftplus,
-  kGELU
-};
+#include "outside.h"
 
 template <class T>
 KAF_INLINE Vec<T> divide(Vec<T> a, Vec<T> b) {
@@ -134,8 +119,8 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     }
     case Base::kELU:
     case Base::kSELU: {
-      const T scale = base == Base::kELU ? T(1) : T(1.0507009873554804934193349852946);
-      const T alpha = base == Base::kELU ? T(1) : T(1.6732632423543772848170429916717);
+      const T scale = base == Base::kELU ? T(1) : T(kSELUScale);
+      const T alpha = base == Base::kELU ? T(1) : T(kSELUAlpha);
       const Vec<T> below = exp_minus_one(greater(splat<T>(T(-87)), lesser(zero, s)));
       return {by_sign(s, s, below * alpha) * scale, by_sign(s, one, (below + T(1)) * alpha) * scale};
     }

@@ -3,14 +3,8 @@
 
 #include "bases.h"
 #include "by_neuron.h"
+#include "kaf_table.h"
 #include "terms.h"
-
-// How the function goes on outside the dictionary: with the kernels' own values, with that of the edge, or with the
-// edge's value and slope.
-enum class Tails { kZero, kConstant, kLinear };
-
-// What stands beside the sum: b(s), w b(s), or s + w (b(s) - s), with a coefficient w.
-enum class BaseForm { kFixed, kWeighted, kResidual };
 
 // Settings: where the dictionary begins, its spacing, and gamma; the tails; the base, plus 100 times its form. The
 // coefficients are alpha, and w if the form has it. Derived: the slopes at the left and the right edge, for linear tails.
@@ -19,11 +13,11 @@ enum class BaseForm { kFixed, kWeighted, kResidual };
 template <class T, bool kOutside>
 struct GaussianSum {
   explicit GaussianSum(const Settings& s)
-      : tails(static_cast<Tails>(static_cast<int>(s.fourth))),
-        base(static_cast<Base>(static_cast<int>(s.fifth) % 100)),
-        form(static_cast<BaseForm>(static_cast<int>(s.fifth) / 100)),
-        elements(static_cast<int>(s.size) - (form != BaseForm::kFixed)),
-        plan(plan_for<T>({elements, s.first, s.second, s.third, 0, 0})),
+      : tails(Outside(s).tails),
+        base(Outside(s).base),
+        form(Outside(s).form),
+        elements(static_cast<int>(s.size) - Outside(s).weighted()),
+        plan(plan_for<Plan<T>>({elements, s.first, s.second, s.third, 0, 0})),
         size(static_cast<int>(s.size)),
         left(static_cast<T>(s.first)),
         right(static_cast<T>(s.first + (elements - 1) * s.second)) {}
@@ -150,7 +144,46 @@ using PlainGaussianSum = GaussianSum<T, false>;
 template <class T>
 using GaussianSumWithOutside = GaussianSum<T, true>;
 
+// By table or by the formula, whichever is faster.
+template <class T, bool kOutside>
+class KafByEither {
+ public:
+  KafByEither(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads)
+      : settings_(settings), batch_(batch), neurons_(neurons), positions_(positions), threads_(threads) {}
+
+  void forward(const T* x, const T* alpha, T* y) const {
+    if constexpr (sizeof(T) == 4) {
+      if (table_pays(settings_, batch_ * positions_)) {
+        table_forward(settings_, batch_, neurons_, positions_, threads_, x, alpha, y);
+        return;
+      }
+    }
+    by_formula().forward(x, alpha, y);
+  }
+
+  void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
+    if constexpr (sizeof(T) == 4) {
+      if (table_pays(settings_, batch_ * positions_)) {
+        table_backward(settings_, batch_, neurons_, positions_, threads_, x, alpha, upstream, dx, dalpha);
+        return;
+      }
+    }
+    by_formula().backward(x, alpha, upstream, dx, dalpha);
+  }
+
+ private:
+  auto by_formula() const {
+    using Plain = ByNeuron<T, PlainGaussianSum>;
+    using WithOutside = ByNeuron<T, GaussianSumWithOutside>;
+    return std::conditional_t<kOutside, WithOutside, Plain>(settings_, batch_, neurons_, positions_, threads_);
+  }
+
+  const Settings settings_;
+  const int64_t batch_, neurons_, positions_;
+  const int threads_;
+};
+
 template <class T>
-using Kaf1d = ByNeuron<T, PlainGaussianSum>;
+using Kaf1d = KafByEither<T, false>;
 template <class T>
-using KafOutside = ByNeuron<T, GaussianSumWithOutside>;
+using KafOutside = KafByEither<T, true>;

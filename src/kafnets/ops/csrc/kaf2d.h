@@ -92,7 +92,7 @@ template <class T>
 class Kaf2d {
  public:
   Kaf2d(const Settings& settings, int64_t batch, int64_t pairs, int64_t positions, int threads)
-      : plan_(plan_for<T>(settings)),
+      : plan_(plan_for<Plan<T>>(settings)),
         terms_(settings.size * settings.size),
         batch_(batch),
         pairs_(pairs),

@@ -113,13 +113,13 @@ struct Plan {
 // The plan for these settings, made once by each thread that asks. On a row or two, as when a policy acts, making it
 // takes longer than using it. It stays until the thread has asked for kPlansKept others, so whoever holds it must be
 // done before: a kernel is made for one call, and its thread waits for the threads that help it.
-template <class T>
-const Plan<T>& plan_for(const Settings& settings) {
+template <class AnyPlan>
+const AnyPlan& plan_for(const Settings& settings) {
   constexpr size_t kPlansKept = 8;
-  static thread_local std::list<std::pair<const Settings, const Plan<T>>> kept;  // the last one used first
+  static thread_local std::list<std::pair<const Settings, const AnyPlan>> kept;  // the last one used first
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& one) { return one.first == settings; });
   if (found == kept.end()) {
-    kept.emplace_front(settings, Plan<T>(settings));
+    kept.emplace_front(settings, AnyPlan(settings));
     if (kept.size() > kPlansKept) kept.pop_back();
   } else if (found != kept.begin()) {
     kept.splice(kept.begin(), kept, found);

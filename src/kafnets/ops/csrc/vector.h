@@ -205,13 +205,18 @@ KAF_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
 }
 
 // A multiply-add whose rounding nothing relies on: two operations where the processor has no single one.
-template <class T>
-KAF_INLINE Vec<T> mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+template <class V>
+KAF_INLINE V native_mul_add(V a, V b, V c) {
 #if defined(__FMA__) || defined(__ARM_NEON)
-  return fma(a, b, c);
+  return native_fma(a, b, c);
 #else
   return a * b + c;
 #endif
+}
+
+template <class T>
+KAF_INLINE Vec<T> mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+  return for_parts<T>([&](int i) { return native_mul_add(a.part[i], b.part[i], c.part[i]); });
 }
 
 // The smaller and the larger of two; NaN if b is.

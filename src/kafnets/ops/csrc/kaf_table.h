@@ -1,0 +1,12 @@
+// Sums of Gaussians by table, over both memory layouts and several threads.
+#pragma once
+
+#include "settings.h"
+
+// Whether this many activations for each neuron are worth making tables for. Input and output as (batch, neurons,
+// positions), contiguous.
+bool table_pays(const Settings& settings, int64_t activations);
+void table_forward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
+                   const float* x, const float* coefficients, float* y);
+void table_backward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
+                    const float* x, const float* coefficients, const float* upstream, float* dx, float* dcoefficients);
