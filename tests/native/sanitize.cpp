@@ -103,7 +103,7 @@ void check(int64_t batch, int64_t neurons, int64_t positions, int64_t size, doub
 
 // A formula with a table of coefficients a neuron, against value(table, s). Its gradients are compared elsewhere; here
 // they have to be written, all of them.
-template <class T, template <class> class Formula, class Value>
+template <class T, template <class> class Kernel, class Value>
 void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
                  const Value& value, bool last_is_positive = false) {
   const int64_t outputs = batch * neurons * positions, size = settings.size;
@@ -117,7 +117,7 @@ void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64
   dtable.poison();
   if (outputs > 3) x.data[3] = static_cast<T>(1e30);
   if (outputs > 4) x.data[4] = static_cast<T>(-1e30);
-  const ByNeuron<T, Formula> kernel(settings, batch, neurons, positions, threads);
+  const Kernel<T> kernel(settings, batch, neurons, positions, threads);
   kernel.forward(x.data.get(), table.data.get(), y.data.get());
   kernel.backward(x.data.get(), table.data.get(), u.data.get(), dx.data.get(), nullptr);
   kernel.backward(x.data.get(), table.data.get(), u.data.get(), dx.data.get(), dtable.data.get());
@@ -136,17 +136,17 @@ void check_table(const Settings& settings, int64_t batch, int64_t neurons, int64
 
 template <class T>
 void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads) {
-  check_table<T, HingeSum>({6, 1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  check_table<T, Hinges>({6, 1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     return std::max(0.0, s) + t[0] * std::max(0.0, s - t[3]) + t[1] * std::max(0.0, t[4] - s) +
            t[2] * std::max(0.0, t[5] - s);
   });
-  check_table<T, PowerSum>({3, 0, 0, 0, 0, 0}, batch, neurons, positions, threads,
+  check_table<T, Powers>({3, 0, 0, 0, 0, 0}, batch, neurons, positions, threads,
                            [](const double* t, double s) { return t[0] + t[1] * s + t[2] * s * s; });
-  check_table<T, HermiteSum>({2, 0, 0, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  check_table<T, Hermite>({2, 0, 0, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const double first = std::exp(-s * s / 2) / std::pow(M_PI, 0.25);
     return t[0] * first + t[1] * std::sqrt(2.0) * s * first;
   });
-  check_table<T, GaussianSumByBandwidth>(
+  check_table<T, KafByBandwidth>(
       {4, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
         const double gamma = t[3], left = s + 1, right = s - 1;
         return t[0] * std::exp(-gamma * left * left) + t[1] * std::exp(-gamma * s * s) +
@@ -154,7 +154,7 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
       },
       true);
   // Three elements, linear tails, and s + w (silu(s) - s).
-  check_table<T, GaussianSumWithOutside>(
+  check_table<T, KafOutside>(
       {4, -1, 1, 0.5, 2, 206}, batch, neurons, positions, threads, [](const double* t, double s) {
         const double at = std::min(1.0, std::max(-1.0, s));
         double value = s + t[3] * (s / (1 + std::exp(-s)) - s);
@@ -164,7 +164,7 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
         }
         return value;
       });
-  check_table<T, CubicPieces>({16, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+  check_table<T, Cubics>({16, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
     const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;
     const double inner = piece == 0 || piece == 3 ? 0 : u;  // a straight line outside
@@ -175,7 +175,8 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
 template <class T>
 void check_all() {
   const int64_t shapes[][3] = {{1, 1, 1}, {1, 3, 1}, {33, 1, 1},  {5, 31, 1}, {2, 33, 1}, {67, 65, 1}, {130, 20, 1},
-                               {3, 2, 5}, {4, 2, 16}, {3, 5, 33}, {2, 3, 77}, {40, 1, 3}, {7, 2, 1},   {9, 1, 64}};
+                               {3, 2, 5}, {4, 2, 16}, {3, 5, 33}, {2, 3, 77}, {40, 1, 3}, {7, 2, 1},   {9, 1, 64},
+                               {601, 19, 1}, {3, 2, 299}, {601, 1, 1}, {200, 3, 5}};  // the last ones by table
   for (const auto& s : shapes) {
     for (int threads : {1, 3}) {
       check<T, 1>(s[0], s[1], s[2], 20, 1.67, threads);

@@ -38,6 +38,7 @@ def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
             f"-I{SOURCE}",
             str(Path(__file__).with_name("sanitize.cpp")),
             str(SOURCE / "parallel.cpp"),
+            str(SOURCE / "kaf_table.cpp"),
             "-pthread",
             "-ldl",
             "-o",

@@ -7,13 +7,14 @@ namespace {
 
 constexpr int64_t kBlock = 16;  // neighboring neurons whose values fill a line of the cache
 constexpr int64_t kRowsAhead = 16;  // what is needed so much later is asked for: the processor does not foresee it
+constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, though its last vector is not full
 
 // Measured: the time to make a table, over what it saves by each activation. The formula takes longer vectors.
 constexpr int64_t kFewestActivations = 32;
 #if defined(__AVX512F__)
 constexpr int64_t kTimeOfTables = 10;
 #else
-constexpr int64_t kTimeOfTables = 4;
+constexpr int64_t kTimeOfTables = 6;
 #endif
 
 // One neuron's values lie a row apart in memory if channels are innermost; a few rows of a block of neurons, taken
@@ -73,6 +74,13 @@ struct Sums {
   // Of even and odd lanes, which become 0.
   void take(Array<float>& both) {
     for (size_t i = 0; i < size; ++i) totals[i] += both[i] + both[size + i];
+    std::fill(both.begin(), both.end(), 0.0f);
+  }
+
+  // The same where this is all there is.
+  void finish_at_once(const TablePlan& plan, Array<float>& both, float* dcoefficients) const {
+    for (size_t i = 0; i < size; ++i) both[i] += both[size + i];
+    gradients_from_sums(plan, both.data(), by_weight, dcoefficients);
     std::fill(both.begin(), both.end(), 0.0f);
   }
 
@@ -141,11 +149,15 @@ class KafTable {
             if (kInput) activations.gradients(tables, n, u + n * kChunk, to + n * kChunk);
             if (!kAlpha) continue;
             activations.add_powers(u + n * kChunk, sums.data(), own[n].by_weight);
-            own[n].take(sums);
+            if (!one_chunk()) {
+              own[n].take(sums);
+            } else {
+              own[n].finish_at_once(plan_, sums, dcoefficients + (first + n) * plan_.size);
+            }
           }
           if (kInput) chunk.write(to, dx);
         });
-        for (int64_t n = 0; kAlpha && n < count; ++n) {
+        for (int64_t n = 0; kAlpha && !one_chunk() && n < count; ++n) {
           if (splits_ > 1) {
             shared[part * block_ + n] = own[n];
           } else {
@@ -210,9 +222,11 @@ class KafTable {
     }
   };
 
+  // Whether all activations of a neuron are computed at a time.
+  bool one_chunk() const { return activations_ <= kChunk && (positions_ < kLongRun || positions_ == activations_); }
+
   template <class Body>
   void for_chunks(int64_t part, const Body& body) const {
-    constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, though its last vector is not full
     const int64_t first = part / splits_ * block_, split = part % splits_, step = neurons_ * positions_;
     const int64_t end = activations_ * (split + 1) / splits_;
     for (int64_t i = activations_ * split / splits_; i < end;) {

@@ -168,8 +168,8 @@ inline void gradients_from_sums(const TablePlan& p, const float* sums, double by
     for (int i = 0; i < p.rows * kPowers; ++i) folded[p.cell_of(i / kPowers) * kPowers + i % kPowers] += sums[i];
     by_cell = folded.data();
   }
-  float nothing = 0;  // but NaN if one of the activations was
-  for (int cell = 0; cell < p.cells; ++cell) nothing += by_cell[cell * kPowers + 1] * 0;
+  // Activations that were NaN are in one of these cells, and make all gradients NaN.
+  const float nothing = by_cell[1] * 0 + by_cell[p.first_inside * kPowers + 1] * 0;
   double values[2] = {}, slopes[2] = {};  // of what lies outside, at the dictionary's ends
   if (p.outside.tails != Tails::kZero) {
     for (int side = 0; side < 2; ++side) {
@@ -182,12 +182,19 @@ inline void gradients_from_sums(const TablePlan& p, const float* sums, double by
   }
   for (int k = 0; k < p.elements; k += 4) {
     const int start = p.first_element + k * p.per_spacing - p.reach, stop = start + 2 * p.reach + 3 * p.per_spacing;
-    Row total[4];
-    for (int cell = std::max(start, p.first_inside); cell < std::min(stop, p.end_inside); ++cell) {
+    const int begin = std::max(start, p.first_inside), end = std::min(stop, p.end_inside);
+    Row total[4], other[4];  // even and odd cells: so the processor finds enough to do at once
+    const auto add = [&](int cell, Row(&rows)[4]) __attribute__((always_inline)) {
       const Row own = Row::load(by_cell + cell * kPowers);
       const float* at = p.values.kernel.data() + (cell - start + p.padding) * kPowers;
-      for (int i = 0; i < 4; ++i) total[i].add_products(own, Row::load(at - i * p.per_spacing * kPowers));
+      for (int i = 0; i < 4; ++i) rows[i].add_products(own, Row::load(at - i * p.per_spacing * kPowers));
+    };
+    for (int cell = begin; cell + 1 < end; cell += 2) {
+      add(cell, total);
+      add(cell + 1, other);
     }
+    if ((end - begin) % 2 > 0) add(end - 1, total);
+    for (int i = 0; i < 4; ++i) total[i].add(other[i], lanes_of(1));
     const Quad result = sums_of(total) + nothing;
     for (int i = 0; i < std::min(4, p.elements - k); ++i) {
       double sum = result[i];
