@@ -48,7 +48,7 @@ def bench(
         What.acting: acting,
         What.frameworks: frameworks,
     }[what]
-    console = Console()
+    console = Console(markup=False)
     output.mkdir(parents=True, exist_ok=True)
     stored = output / f"{what}.json"
     try:

@@ -19,7 +19,7 @@ def clip(
 
     Example: kafnets clip kafnets-runs/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
     """
-    console = Console()
+    console = Console(markup=False)
     with refusing(), console.status("starting") as status:
         from kafnets.rl.clip import write_clip
 

@@ -24,7 +24,7 @@ def figures(
 
     Figures of trained networks are drawn from stored runs; where there are none, it says how to get them.
     """
-    console = Console()
+    console = Console(markup=False)
     with refusing():
         from kafnets.paper.evidence import Evidence
         from kafnets.paper.figures import write_all

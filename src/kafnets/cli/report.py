@@ -35,7 +35,7 @@ def report(
         told += f", {len(found.tuned)} of `reproduce wider` left out (they have no curves)"
     if found.skipped:
         told += f", {len(found.skipped)} skipped"
-    console = Console()
+    console = Console(markup=False)
     for path, why in found.skipped:
         console.print(f"note: skipped {path}: {why}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"{page}: {told}", highlight=False, soft_wrap=True, markup=False)
