@@ -1,6 +1,7 @@
 """Comparing activations on one table of data: the function, and what it returns."""
 
 import html
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,7 +34,8 @@ class Comparison:
         board: the ranking with its tests.
         runs: a record per finished run: scores, epochs, data, versions, hardware.
         folder: where everything is stored.
-        notes: on the data, and on runs that did not finish.
+        notes: on the data.
+        unfinished: runs that did not finish, and why.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Comparison:
     runs: tuple[Record, ...]
     folder: Path
     notes: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     @property
     def ranking(self) -> Any:
@@ -107,9 +110,8 @@ class Comparison:
             "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
             for tag, line in (("th", table.headings), *(("td", row) for row in table.rows))
         )
-        below = "".join(
-            f"<p>{html.escape(text)}</p>" for text in (self.verdict, self.board.test, *self.notes) if text
-        )
+        texts = (self.verdict, self.board.test, *self.notes, *self.unfinished)
+        below = "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)
         caption = f"<caption>{html.escape(self.title)}</caption>"
         return f"<table>{caption}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>{below}"
 
@@ -180,6 +182,9 @@ def compare(
         output=output,
     )
     planned.prepare()
+    if progress and is_first() and planned.table is not None:
+        for note in planned.table.notes:
+            print(f"note: {note}", file=sys.stderr)
     unfinished = run_all(
         planned.runs, output, jobs=jobs, engine=engine, tensorboard=tensorboard, quiet=not progress
     )
@@ -195,9 +200,9 @@ def compare(
     found.save(planned.folder, data=records[0].data.name, settings=planned.networks[0].settings.describe())
     if all(RunFolder(output / each.folder).done for each in planned.runs):
         planned.clear()
-    notes = (*records[0].data.notes, *unfinished)
+    about = records[0].data
     return Comparison(
-        records[0].data.name, records[0].data.task, found, tuple(records), planned.folder, notes
+        about.name, about.task, found, tuple(records), planned.folder, about.notes, tuple(unfinished)
     )
 
 

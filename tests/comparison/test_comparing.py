@@ -98,6 +98,12 @@ def test_frames_and_arrays_are_as_good_as_files(frame: pd.DataFrame, tmp_path: P
     assert numbers(third.ranking) == numbers(whole.ranking)
 
 
+def test_a_table_needs_a_target(frame: pd.DataFrame) -> None:
+    for data in ("rows.csv", frame):
+        with pytest.raises(ValueError, match="target must be the column to predict, or its values"):
+            kafnets.compare(data)
+
+
 def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path: Path) -> None:
     found = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
     folder = found.folder / "kaf-1x6" / "seed-0"

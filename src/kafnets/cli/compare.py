@@ -119,7 +119,7 @@ def compare(
             **{name: value for name, value in chosen.items() if value is not None},
         )
     console = console_of_this_process()
-    for note in found.notes:
+    for note in found.unfinished:
         console.print(f"note: {note}", soft_wrap=True)
     console.print(found.board.table(found.title).rich())
     for text in (found.verdict, found.board.test, f"All runs are in {found.folder}."):

@@ -12,7 +12,7 @@ from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, w
 reproduce = typer.Typer(
     no_args_is_help=True,
     help="Run one of the paper's experiments again, beside its published numbers.\n\nFinished runs are kept: "
-    "interrupt it whenever you like, and the same command goes on where it was.",
+    "interrupt it whenever you like, and the same command resumes it.",
 )
 
 Activations = Annotated[str, typer.Option(help="Comma-separated names; default: the paper's.")]

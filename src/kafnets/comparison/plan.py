@@ -164,6 +164,10 @@ def plan(
     if unknown := [each for each in rivals if each not in NAMES]:
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
     table, told = None, dict[str, Any]()
+    if target is None and (not isinstance(data, str) or Path(data).suffix):
+        raise ValueError(
+            "target must be the column to predict, or its values: only data sets by name have one"
+        )
     if target is not None:
         table = read(data, target, task=task, drop=drop)
         named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")

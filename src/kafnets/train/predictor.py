@@ -1,6 +1,7 @@
 """A trained network together with its preprocessing: saved, loaded, asked."""
 
 import copy
+import io
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -176,6 +177,8 @@ class Predictor:
 
     def _numbers(self, rows: Any) -> NDArray[np.float64]:
         encoding = self.encoding
+        if encoding is None and isinstance(rows, str | Path | Mapping):
+            rows = frame_of(rows)
         named = isinstance(rows, str | Path | Mapping) or hasattr(rows, "columns")
         if encoding is None or not (named or any(each.categories is not None for each in encoding.columns)):
             array = np.asarray(rows, dtype=np.float64)
@@ -215,8 +218,9 @@ class Predictor:
                 f"to be saved, an activation must be a registered name, and its options numbers and text "
                 f"({error})"
             ) from error
-        with files.written_at_once(Path(folder) / WEIGHTS) as temporary:
-            torch.save(self.model.state_dict(), temporary)
+        stream = io.BytesIO()  # given a path, torch would store the temporary file's name
+        torch.save(self.model.state_dict(), stream)
+        files.write(Path(folder) / WEIGHTS, stream.getvalue())
         files.write(Path(folder) / DESCRIPTION, text + "\n")
 
     @classmethod
