@@ -163,15 +163,7 @@ def plan(
         find(name)
     if unknown := [each for each in rivals if each not in NAMES]:
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
-    table, told = None, dict[str, Any]()
-    if target is None and (not isinstance(data, str) or Path(data).suffix):
-        raise ValueError(
-            "target must be the column to predict, or its values: only data sets by name have one"
-        )
-    if target is not None:
-        table = read(data, target, task=task, drop=drop)
-        named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")
-        told = {"target": named, "task": task, "drop": list(drop)}
+    table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
     profile = _profile(source, table, [told, settings.describe(), list(hidden), dropout, SCALING])
     rows = None if table is None else output / "compare" / profile / ROWS
@@ -200,6 +192,19 @@ def plan(
         for seed in range(seeds)
     ]
     return Plan(networks, others, output, table, told.get("target"))
+
+
+def _read(data: Any, target: Any, task: Any, drop: Sequence[str]) -> tuple[Table | None, dict[str, Any]]:
+    """The table, and how it was read; neither for a data set by name."""
+    if target is None:
+        if not isinstance(data, str) or Path(data).suffix:
+            raise ValueError(
+                "target must be the column to predict, or its values: only data sets by name have one"
+            )
+        return None, {}
+    named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")
+    told = {"target": named, "task": task, "drop": list(drop)}
+    return read(data, target, task=task, drop=drop), told
 
 
 def _profile(source: str, table: Table | None, settings: list[Any]) -> str:
