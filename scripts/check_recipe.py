@@ -52,6 +52,13 @@ NETWORKS: dict[str, tuple[Settings, tuple[int, ...], str, dict[str, Any]]] = {
     "default, kaf": (RECIPE, HIDDEN, "kaf", STARTS["kaf"]),
     "candidate, kaf": (CANDIDATE, WIDE, "kaf", {"base": "mish"}),
     "candidate, relu": (CANDIDATE, WIDE, "relu", {}),
+    "candidate without label smoothing, kaf": (
+        replace(CANDIDATE, label_smoothing=0.0),
+        WIDE,
+        "kaf",
+        {"base": "mish"},
+    ),
+    "candidate started as elu, kaf": (CANDIDATE, WIDE, "kaf", {"init": "elu"}),
     "candidate with an automatic rate, kaf": (
         replace(CANDIDATE, learning_rate="auto"),
         WIDE,
