@@ -15,8 +15,8 @@ from kafnets.comparison.runner import execute
 from kafnets.paper import rl
 from kafnets.paper.evidence import Evidence, Missing
 from kafnets.paper.figures import results
-from kafnets.rl import published
-from kafnets.rl.published import ENVIRONMENTS
+from kafnets.rl import ppo
+from kafnets.rl.ppo import ENVIRONMENTS
 from kafnets.train.runs import SHAPES, RunFolder
 
 STEPS = 5000
@@ -55,7 +55,7 @@ def test_report(finished: Path) -> None:
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_goes_on_to_the_last_bit(environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(published.PPO, "n_steps", 320)
+    monkeypatch.setitem(ppo.PPO, "n_steps", 320)
     monkeypatch.setattr(rl, "EPISODES", 1)
     description = rl.PolicyDescription("kaf", environment, "kaf", seed=3, steps=4 * 320, hidden=(8,))
     execute(description, tmp_path / "whole")

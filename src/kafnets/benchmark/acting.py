@@ -27,7 +27,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     the same for all: how often a policy falls and is put up again is not what is measured.
     """
     from kafnets.rl.agent import Agent, own_randomness
-    from kafnets.rl.published import ENVIRONMENTS
+    from kafnets.rl.ppo import ENVIRONMENTS
 
     result: dict[str, Any] = {"provenance": provenance(*PACKAGES), "profile": "quick" if quick else "full"}
     result["steps"] = STEPS

@@ -16,14 +16,14 @@ import torch
 from kafnets.inspection.snapshots import Snapshots
 from kafnets.provenance import provenance
 from kafnets.registry import find
-from kafnets.rl import published
+from kafnets.rl import ppo
 from kafnets.train.loop import Progress
 from kafnets.train.processes import OneProcess, Processes
 from kafnets.train.runs import RunFolder
 from kafnets.train.tensorboard import listening
 
 ACTIVATIONS = ("tanh", "kaf")
-ENVIRONMENTS = tuple(published.ENVIRONMENTS)
+ENVIRONMENTS = tuple(ppo.ENVIRONMENTS)
 STEPS = 1_000_000
 HIDDEN = (64, 64)
 
@@ -68,7 +68,7 @@ class PolicyDescription:
     @property
     def data(self) -> str:
         """Gymnasium's name."""
-        return published.gymnasium_name(self.environment)
+        return ppo.gymnasium_name(self.environment)
 
     @property
     def folder(self) -> Path:
@@ -79,7 +79,7 @@ class PolicyDescription:
 
     def config(self) -> dict[str, Any]:
         """For the run folder."""
-        return asdict(self) | {"profile": self.profile, "data": self.data, "ppo": published.PPO}
+        return asdict(self) | {"profile": self.profile, "data": self.data, "ppo": ppo.PPO}
 
     def processes(self) -> Processes:
         """This one, on the processor: the networks are small."""
@@ -185,7 +185,7 @@ def descriptions(
     for name in activations:
         find(name)
     # Each once, however it is called.
-    every = dict.fromkeys(map(published.short_name, environments))
+    every = dict.fromkeys(map(ppo.short_name, environments))
     return [
         PolicyDescription(name, environment, name, seed, steps)
         for seed in range(seeds)

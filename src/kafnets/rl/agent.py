@@ -11,7 +11,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from torch import Tensor, nn
 
-from kafnets.rl import published
+from kafnets.rl import ppo
 from kafnets.rl.environments import environment, normalization_of, normalize_as, restore, state_of
 from kafnets.rl.policies import MlpPolicy
 
@@ -23,7 +23,7 @@ class Agent:
         self, name: str, activation: str, hidden: tuple[int, ...], options: dict[str, Any], seed: int
     ) -> None:
         self.name = name
-        self.env = environment(name, gamma=published.PPO["gamma"])
+        self.env = environment(name, gamma=ppo.PPO["gamma"])
         self.model = PPO(
             MlpPolicy,
             self.env,
@@ -34,8 +34,8 @@ class Agent:
             },
             seed=seed,
             device="cpu",
-            stats_window_size=published.PPO["n_steps"],  # all episodes of an iteration, short as they may be
-            **published.PPO,
+            stats_window_size=ppo.PPO["n_steps"],  # all episodes of an iteration, short as they may be
+            **ppo.PPO,
         )
 
     @property
@@ -66,7 +66,7 @@ class Agent:
         episodes = self.model.ep_info_buffer
         if episodes is not None:
             episodes.clear()
-        self.model.learn(published.PPO["n_steps"], reset_num_timesteps=False)
+        self.model.learn(ppo.PPO["n_steps"], reset_num_timesteps=False)
         if not all(each.isfinite().all() for each in self.model.policy.parameters()):
             raise FloatingPointError("weights of the policy are no longer finite numbers")
         assert self.model.ep_info_buffer is not None
@@ -78,7 +78,7 @@ class Agent:
 
     def evaluate(self, episodes: int, seed: int) -> float:
         """Mean reward of the policy without its noise, in another environment of the same kind."""
-        other = environment(self.name, gamma=published.PPO["gamma"])
+        other = environment(self.name, gamma=ppo.PPO["gamma"])
         normalize_as(other, normalization_of(self.env))
         other.training, other.norm_reward = False, False
         other.seed(seed + 10_000)

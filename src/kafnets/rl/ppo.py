@@ -1,4 +1,4 @@
-"""What the papers' experiments in reinforcement learning are called and set to; needs nothing but Python."""
+"""PPO on MuJoCo as published: names of environments and settings; needs nothing but Python."""
 
 from typing import Any
 
