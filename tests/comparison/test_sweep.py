@@ -1,5 +1,6 @@
 """Where sweeps run, and what they log."""
 
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kafnets.cli import app
+from kafnets.comparison import progress
 from kafnets.comparison.plan import plan
 from kafnets.comparison.runner import finished
 from kafnets.comparison.summary import cells
@@ -81,3 +83,16 @@ def children_of(process: int) -> list[int]:
 
 def command_of(process: int) -> str:
     return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def test_progress_is_told_in_lines_where_there_is_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = plan("iris", None, ["kaf"], hidden=(4,), seeds=1, settings=SHORT).networks
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    assert progress.run_all(runs, tmp_path) == []
+    told = capsys.readouterr().err
+    assert re.match(r"0 of 2 runs, \d+ s; kaf, 1 layer, seed 0: epoch 1, validation 0\.\d{4}\n", told)
+    assert told.endswith("2 of 2 runs: 2 trained\n")
+    progress.run_all(runs, tmp_path, quiet=True)
+    assert capsys.readouterr().err == ""
