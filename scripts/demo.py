@@ -25,7 +25,9 @@ def main() -> None:
     kafnets(*COMPARE.split(), "--jobs", str(min(os.cpu_count() or 1, 8)), "--output", str(output))
     kafnets("report", str(output))
     (ranking,) = output.glob("compare/*/ranking.json")
-    scores = {row["label"]: row["mean"] for row in json.loads(ranking.read_text(encoding="utf-8"))["rows"]}
+    scores = {
+        row["activation"]: row["mean"] for row in json.loads(ranking.read_text(encoding="utf-8"))["rows"]
+    }
     wrong = {label: round(1000 * (1 - score)) for label, score in scores.items()}
     print(
         f"\nOf 1,000 measurements that it has not seen, the network with KAF assigns {wrong['kaf']} to the "
