@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 MANY = 1000
-"""Activations per neuron that are enough for a table on every processor."""
+"""Activations per neuron that are enough for a table wherever tables are faster at all."""
 
 
 @pytest.mark.parametrize(

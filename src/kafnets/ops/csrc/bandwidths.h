@@ -35,19 +35,17 @@ struct GaussianSumByBandwidth : NothingDerived<T> {
     return result;
   }
 
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
     const Vec<T> gamma = Neurons::at(table, elements), near = within_range(s);
     Vec<T> slope = {}, by_gamma = {};
     for (int k = 0; k < elements; ++k) {
       const Vec<T> t = distance(near, k), own = upstream * term(gamma, t), moment = Neurons::at(table, k) * (own * t);
-      if (kInput) slope = slope + moment;
-      if (kAlpha) {
-        add_to<T>(sums + k * kNativeWidth<T>, own);
-        by_gamma = mul_add(moment, t, by_gamma);
-      }
+      slope = slope + moment;
+      add_to<T>(sums + k * kNativeWidth<T>, own);
+      by_gamma = mul_add(moment, t, by_gamma);
     }
-    if (kAlpha) add_to<T>(sums + elements * kNativeWidth<T>, -by_gamma);
+    add_to<T>(sums + elements * kNativeWidth<T>, -by_gamma);
     return slope * gamma * T(-2);
   }
 

@@ -11,8 +11,11 @@
 // it is used, and its gradient after; and, for vectors of activations,
 //
 //   value<Neurons>(coefficients, s)
-//   gradients<Neurons, kInput, kAlpha>(coefficients, s, upstream, sums), which returns the gradient of s if kInput
-//   and adds upstream times the derivative by coefficient k to sums, k * kNativeWidth on, if kAlpha.
+//   gradients<Neurons>(coefficients, s, upstream, sums), which returns the gradient of s and adds upstream times the
+//   derivative by coefficient k to sums, k * kNativeWidth on.
+//
+// Where one of the two gradients is not wanted it is computed all the same: that is rare, and kernels without it would
+// take as long to compile again.
 //
 // It may work with more numbers per neuron than that, terms() of them: those behind the coefficients are found from
 // them by derived(coefficients, k), and what their gradients come to for coefficient k is given by
@@ -43,11 +46,12 @@ class ByNeuron {
       });
       return;
     }
-    parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
+    parallel_for(neurons_ * splits(), threads_, [&](int, int64_t begin, int64_t end) {
       Array<T> beta(formula_.terms());
-      for (int64_t n = begin; n < end; ++n) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t n = part / splits();
         weigh_one(alpha + n * formula_.size, beta.data());
-        for (Runs<T> runs = runs_of_channel(); !runs.done(); runs.next()) {
+        for (Runs<T> runs = runs_of_part(part); !runs.done(); runs.next()) {
           const Vec<T> s = runs.get(x + n * positions_);
           runs.put(y + n * positions_, formula_.template value<OneNeuron<T>>(beta.data(), s));
         }
@@ -57,19 +61,23 @@ class ByNeuron {
 
   // dx and dalpha may be null where they are not wanted.
   void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    if (dx && dalpha) {
-      backward_of<true, true>(x, alpha, upstream, dx, dalpha);
-    } else if (dx) {
-      backward_of<true, false>(x, alpha, upstream, dx, dalpha);
-    } else if (dalpha) {
-      backward_of<false, true>(x, alpha, upstream, dx, dalpha);
+    if (lanes_over_neurons()) {
+      backward_over_neurons(x, alpha, upstream, dx, dalpha);
+    } else {
+      backward_over_positions(x, alpha, upstream, dx, dalpha);
     }
   }
 
  private:
   bool lanes_over_neurons() const { return positions_ == 1 && 2 * neurons_ >= kNativeWidth<T>; }
 
-  Runs<T> runs_of_channel() const { return Runs<T>(batch_, positions_, neurons_ * positions_); }
+  // Parts that the activations of a neuron are cut into, for as many threads to have work as there are.
+  int64_t splits() const { return (threads_ + neurons_ - 1) / neurons_; }
+
+  Runs<T> runs_of_part(int64_t part) const {
+    const int64_t split = part % splits(), all = batch_ * positions_;
+    return Runs<T>(all * split / splits(), all * (split + 1) / splits(), positions_, neurons_ * positions_);
+  }
 
   Array<T> weigh(const T* alpha) const {
     return pack(alpha, neurons_, formula_.size, formula_.terms(), [&](int64_t k) { return formula_.weight(k); },
@@ -90,50 +98,46 @@ class ByNeuron {
     }
   }
 
-  template <bool kInput, bool kAlpha>
-  void backward_of(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    if (lanes_over_neurons()) {
-      backward_over_neurons<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
-    } else {
-      backward_over_positions<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
-    }
-  }
-
-  template <bool kInput, bool kAlpha>
   void backward_over_neurons(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     const Array<T> beta = weigh(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       for_blocks<T>(begin, end, neurons_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
         const int64_t own = block * kNativeWidth<T> * formula_.terms();
-        const Vec<T> d = formula_.template gradients<OwnNeurons<T>, kInput, kAlpha>(
-            beta.data() + own, rows.get(x), rows.get(upstream), sums + own);
-        if (kInput) rows.put(dx, d);
+        const Vec<T> d = formula_.template gradients<OwnNeurons<T>>(beta.data() + own, rows.get(x), rows.get(upstream),
+                                                                    sums + own);
+        if (dx) rows.put(dx, d);
       });
     };
-    const auto finish = [&](int64_t n, const auto& at) { unweigh(at, dalpha + n * formula_.size); };
-    sum_over_rows<T>(batch_, neurons_, formula_.terms(), threads_, add_rows, finish, kAlpha);
+    const auto finish = [&](int64_t n, const auto& at) {
+      if (dalpha) unweigh(at, dalpha + n * formula_.size);
+    };
+    sum_over_rows<T>(batch_, neurons_, formula_.terms(), threads_, add_rows, finish);
   }
 
-  template <bool kInput, bool kAlpha>
   void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    parallel_for(neurons_, threads_, [&](int, int64_t begin, int64_t end) {
-      Array<T> beta(formula_.terms()), sums(formula_.terms() * kNativeWidth<T>);
-      std::vector<double> totals(formula_.terms());
-      for (int64_t n = begin; n < end; ++n) {
+    const int64_t terms = formula_.terms();
+    std::vector<double> totals(neurons_ * splits() * terms);
+    parallel_for(neurons_ * splits(), threads_, [&](int, int64_t begin, int64_t end) {
+      Array<T> beta(terms), sums(terms * kNativeWidth<T>);
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t n = part / splits();
+        double* total = totals.data() + part * terms;
         weigh_one(alpha + n * formula_.size, beta.data());
-        std::fill(totals.begin(), totals.end(), 0.0);
         int vectors = 0;
-        for (Runs<T> runs = runs_of_channel(); !runs.done(); runs.next()) {
+        for (Runs<T> runs = runs_of_part(part); !runs.done(); runs.next()) {
           const Vec<T> s = runs.get(x + n * positions_), u = runs.get(upstream + n * positions_);
-          const Vec<T> d = formula_.template gradients<OneNeuron<T>, kInput, kAlpha>(beta.data(), s, u, sums.data());
-          if (kInput) runs.put(dx + n * positions_, d);
-          if (kAlpha && ++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), formula_.terms());
+          const Vec<T> d = formula_.template gradients<OneNeuron<T>>(beta.data(), s, u, sums.data());
+          if (dx) runs.put(dx + n * positions_, d);
+          if (++vectors % kSumLength == 0) add_lanes_and_clear(total, sums.data(), terms);
         }
-        if (!kAlpha) continue;
-        add_lanes_and_clear(totals.data(), sums.data(), formula_.terms());
-        unweigh([&](int64_t k) { return totals[k]; }, dalpha + n * formula_.size);
+        add_lanes_and_clear(total, sums.data(), terms);
       }
     });
+    for (int64_t n = 0; dalpha && n < neurons_; ++n) {
+      double* total = totals.data() + n * splits() * terms;
+      for (int64_t i = terms; i < splits() * terms; ++i) total[i % terms] += total[i];
+      unweigh([&](int64_t k) { return total[k]; }, dalpha + n * formula_.size);
+    }
   }
 
   const Formula<T> formula_;

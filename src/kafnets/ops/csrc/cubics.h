@@ -25,20 +25,18 @@ struct CubicPieces : NothingDerived<T> {
     return mul_add(mul_add(mul_add(c[3], found.inner, c[2]), found.inner, c[1]), found.u, c[0]);
   }
 
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
     const Found found = find<Neurons>(table, s);
     const Vec<T>* c = found.coefficients;
-    if (kAlpha) {
-      Vec<T> power = upstream;
-      for (int j = 0; j < kOrder; ++j) {
-        T lanes[kWidth<T>];
-        store<T>(lanes, power);
-        for (int i = 0; i < kWidth<T>; ++i) {
-          sums[(found.term[i] + j) * kNativeWidth<T> + i % kNativeWidth<T>] += lanes[i];
-        }
-        power = power * (j == 0 ? found.u : found.inner);
+    Vec<T> power = upstream;
+    for (int j = 0; j < kOrder; ++j) {
+      T lanes[kWidth<T>];
+      store<T>(lanes, power);
+      for (int i = 0; i < kWidth<T>; ++i) {
+        sums[(found.term[i] + j) * kNativeWidth<T> + i % kNativeWidth<T>] += lanes[i];
       }
+      power = power * (j == 0 ? found.u : found.inner);
     }
     const Vec<T> slope = mul_add(mul_add(c[3] * T(3), found.inner, c[2] * T(2)), found.inner, c[1]);
     return slope * upstream * per_spacing;

@@ -34,15 +34,13 @@ struct HermiteSum : NothingDerived<T> {
   }
 
   // The sum of a_k psi_k' by psi_k: a_{k+1} sqrt((k + 1) / 2) - a_{k-1} sqrt(k / 2).
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
     Vec<T> slope = {};
-    for_functions(s, kInput ? size + 1 : size, [&](int k, Vec<T> psi) __attribute__((always_inline)) {
-      if (kInput) {
-        if (k + 1 < size) slope = mul_add(Neurons::at(table, k + 1) * half[k + 1], psi, slope);
-        if (k > 0) slope = mul_add(Neurons::at(table, k - 1) * -half[k], psi, slope);
-      }
-      if (kAlpha && k < size) add_to<T>(sums + k * kNativeWidth<T>, upstream * psi);
+    for_functions(s, size + 1, [&](int k, Vec<T> psi) __attribute__((always_inline)) {
+      if (k + 1 < size) slope = mul_add(Neurons::at(table, k + 1) * half[k + 1], psi, slope);
+      if (k > 0) slope = mul_add(Neurons::at(table, k - 1) * -half[k], psi, slope);
+      if (k < size) add_to<T>(sums + k * kNativeWidth<T>, upstream * psi);
     });
     return slope * upstream;
   }

@@ -22,7 +22,7 @@ struct HingeSum : NothingDerived<T> {
     return result;
   }
 
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
     Vec<T> result = rectified ? by_sign(s, upstream, Vec<T>{}) : upstream;
     for (int i = 0; i < count; ++i) {
@@ -30,10 +30,8 @@ struct HingeSum : NothingDerived<T> {
       const Vec<T> reaching = by_sign(distance, upstream, Vec<T>{});
       const Vec<T> slope = Neurons::at(table, i), change = i < right ? slope * reaching : -(slope * reaching);
       result = result + change;
-      if (kAlpha) {
-        add_to<T>(sums + i * kNativeWidth<T>, reaching * distance);
-        add_to<T>(sums + (count + i) * kNativeWidth<T>, -change);
-      }
+      add_to<T>(sums + i * kNativeWidth<T>, reaching * distance);
+      add_to<T>(sums + (count + i) * kNativeWidth<T>, -change);
     }
     return result;
   }

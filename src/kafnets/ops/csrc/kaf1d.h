@@ -78,15 +78,15 @@ struct GaussianSum {
 
   // The derivative at s times upstream. Upstream times the terms is added to `sums`, by element and lane, still
   // without the weights.
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* beta, Vec<T> s, Vec<T> upstream, T* sums) const {
     const Vec<T> at = inside(s);
     Vec<T> above_result = {}, below_result = {};
     for_segments<4>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
       auto add = [&](int k, Vec<T> term, Vec<T>& result) {
-        if (kInput) result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
-        if (kAlpha) add_to<T>(sums + k * kNativeWidth<T>, term);
+        result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
+        add_to<T>(sums + k * kNativeWidth<T>, term);
       };
       const int center = segment.begin + segment.below;
       Vec<T> above = upstream * t.envelope, below = above;
@@ -98,29 +98,29 @@ struct GaussianSum {
       if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
     });
     const Vec<T> result = (above_result + below_result) * plan.slope;
-    if constexpr (kOutside) return add_outside_gradients<Neurons, kAlpha>(beta, s, at, upstream, sums, result);
+    if constexpr (kOutside) return add_outside_gradients<Neurons>(beta, s, at, upstream, sums, result);
     return result;
   }
 
-  template <class Neurons, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> add_outside_gradients(const T* beta, Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums,
                                           Vec<T> result) const {
     if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
-    if (kAlpha && tails == Tails::kLinear) {
+    if (tails == Tails::kLinear) {
       const Vec<T> beyond = s - at, moment = beyond * upstream;
       add_to<T>(sums + size * kNativeWidth<T>, by_sign(beyond, Vec<T>{}, moment));
       add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_sign(beyond, moment, Vec<T>{}));
     }
-    return base == Base::kNone ? result : with_base<Neurons, kAlpha>(beta, s, upstream, sums, result);
+    return base == Base::kNone ? result : with_base<Neurons>(beta, s, upstream, sums, result);
   }
 
-  template <class Neurons, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> with_base(const T* beta, Vec<T> s, Vec<T> upstream, T* sums, Vec<T> result) const {
     const BasePair<T> b = base_at(base, s);
     if (form == BaseForm::kFixed) return mul_add(upstream, b.slope, result);
     const Vec<T> w = Neurons::at(beta, elements);
     const bool residual = form == BaseForm::kResidual;
-    if (kAlpha) add_to<T>(sums + elements * kNativeWidth<T>, upstream * (residual ? b.value - s : b.value));
+    add_to<T>(sums + elements * kNativeWidth<T>, upstream * (residual ? b.value - s : b.value));
     if (!residual) return mul_add(upstream, w * b.slope, result);
     return mul_add(upstream, mul_add(w, b.slope - T(1), splat<T>(1)), result);
   }
@@ -153,7 +153,7 @@ class KafByEither {
 
   void forward(const T* x, const T* alpha, T* y) const {
     if constexpr (sizeof(T) == 4) {
-      if (table_pays(settings_, batch_ * positions_)) {
+      if (table_pays(settings_, batch_, neurons_, positions_)) {
         table_forward(settings_, batch_, neurons_, positions_, threads_, x, alpha, y);
         return;
       }
@@ -163,7 +163,7 @@ class KafByEither {
 
   void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     if constexpr (sizeof(T) == 4) {
-      if (table_pays(settings_, batch_ * positions_)) {
+      if (table_pays(settings_, batch_, neurons_, positions_)) {
         table_backward(settings_, batch_, neurons_, positions_, threads_, x, alpha, upstream, dx, dalpha);
         return;
       }

@@ -125,12 +125,10 @@ class Kaf2d {
 
   // dx and dalpha may be null where they are not wanted.
   void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    if (dx && dalpha) {
-      backward_of<true, true>(x, alpha, upstream, dx, dalpha);
-    } else if (dx) {
-      backward_of<true, false>(x, alpha, upstream, dx, dalpha);
-    } else if (dalpha) {
-      backward_of<false, true>(x, alpha, upstream, dx, dalpha);
+    if (lanes_over_pairs()) {
+      backward_over_pairs(x, alpha, upstream, dx, dalpha);
+    } else {
+      backward_over_positions(x, alpha, upstream, dx, dalpha);
     }
   }
 
@@ -148,7 +146,7 @@ class Kaf2d {
 
   bool lanes_over_pairs() const { return positions_ == 1 && 2 * pairs_ >= kNativeWidth<T>; }
 
-  Runs<T> runs(int64_t channels) const { return Runs<T>(batch_, positions_, channels * positions_); }
+  Runs<T> runs(int64_t channels) const { return Runs<T>(0, batch_ * positions_, positions_, channels * positions_); }
 
   Pair<T> pair_at(const Runs<T>& from, const T* x, int64_t p) const {
     return {from.get(x + 2 * p * positions_), from.get(x + (2 * p + 1) * positions_)};
@@ -173,10 +171,10 @@ class Kaf2d {
     return result;
   }
 
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   Pair<T> gradients(const T* alpha, Pair<T> s, Vec<T> upstream, T* sums, Scratch& scratch) const {
-    kernel_values<T, kInput>(plan_, s.first, scratch.values1, scratch.slopes1);
-    kernel_values<T, kInput>(plan_, s.second, scratch.values2, scratch.slopes2);
+    kernel_values<T, true>(plan_, s.first, scratch.values1, scratch.slopes1);
+    kernel_values<T, true>(plan_, s.second, scratch.values2, scratch.slopes2);
     Pair<T> result = {};
     for (int64_t i = 0; i < plan_.size; ++i) {
       const Vec<T> value1 = load<T>(scratch.values1 + i * kWidth<T>), weighted = upstream * value1;
@@ -184,71 +182,55 @@ class Kaf2d {
       for (int64_t j = 0; j < plan_.size; ++j) {
         const int64_t term = i * plan_.size + j;
         const Vec<T> value2 = load<T>(scratch.values2 + j * kWidth<T>);
-        if (kInput) {
-          const Vec<T> coefficient = Neurons::at(alpha, term);
-          row = mul_add(coefficient, value2, row);
-          row_slope = mul_add(coefficient, load<T>(scratch.slopes2 + j * kWidth<T>), row_slope);
-        }
-        if (kAlpha) add_to<T>(sums + term * kNativeWidth<T>, weighted * value2);
+        const Vec<T> coefficient = Neurons::at(alpha, term);
+        row = mul_add(coefficient, value2, row);
+        row_slope = mul_add(coefficient, load<T>(scratch.slopes2 + j * kWidth<T>), row_slope);
+        add_to<T>(sums + term * kNativeWidth<T>, weighted * value2);
       }
-      if (kInput) {
-        result.first = mul_add(load<T>(scratch.slopes1 + i * kWidth<T>), row, result.first);
-        result.second = mul_add(value1, row_slope, result.second);
-      }
+      result.first = mul_add(load<T>(scratch.slopes1 + i * kWidth<T>), row, result.first);
+      result.second = mul_add(value1, row_slope, result.second);
     }
     const Vec<T> factor = upstream * plan_.slope;
     return {result.first * factor, result.second * factor};
   }
 
-  template <bool kInput, bool kAlpha>
-  void backward_of(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    if (lanes_over_pairs()) {
-      backward_over_pairs<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
-    } else {
-      backward_over_positions<kInput, kAlpha>(x, alpha, upstream, dx, dalpha);
-    }
-  }
-
-  template <bool kInput, bool kAlpha>
   void backward_over_pairs(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     const Array<T> packed = by_block(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       Scratch scratch(plan_.size);
       for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
         const int64_t own = block * kNativeWidth<T> * terms_;
-        const Pair<T> d = gradients<OwnNeurons<T>, kInput, kAlpha>(packed.data() + own, get_pairs(rows, x),
+        const Pair<T> d = gradients<OwnNeurons<T>>(packed.data() + own, get_pairs(rows, x),
                                                                    rows.get(upstream), sums + own, scratch);
-        if (kInput) put_pairs(rows, dx, d);
+        if (dx) put_pairs(rows, dx, d);
       });
     };
     const auto finish = [&](int64_t p, const auto& at) {
-      for (int64_t k = 0; k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(at(k));
+      for (int64_t k = 0; dalpha && k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(at(k));
     };
-    sum_over_rows<T>(batch_, pairs_, terms_, threads_, add_rows, finish, kAlpha);
+    sum_over_rows<T>(batch_, pairs_, terms_, threads_, add_rows, finish);
   }
 
-  template <bool kInput, bool kAlpha>
   void backward_over_positions(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
     parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
       Scratch scratch(plan_.size);
-      Array<T> sums(kAlpha ? terms_ * kNativeWidth<T> : 0);
+      Array<T> sums(terms_ * kNativeWidth<T>);
       std::vector<double> totals(terms_);
       for (int64_t p = begin; p < end; ++p) {
         std::fill(totals.begin(), totals.end(), 0.0);
         int vectors = 0;
         Runs<T> from = runs(2 * pairs_), to = runs(pairs_);
         for (; !from.done(); from.next(), to.next()) {
-          const Pair<T> d = gradients<OneNeuron<T>, kInput, kAlpha>(
+          const Pair<T> d = gradients<OneNeuron<T>>(
               alpha + p * terms_, pair_at(from, x, p), to.get(upstream + p * positions_), sums.data(), scratch);
-          if (kInput) {
+          if (dx) {
             from.put(dx + 2 * p * positions_, d.first);
             from.put(dx + (2 * p + 1) * positions_, d.second);
           }
-          if (kAlpha && ++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), terms_);
+          if (++vectors % kSumLength == 0) add_lanes_and_clear(totals.data(), sums.data(), terms_);
         }
-        if (!kAlpha) continue;
         add_lanes_and_clear(totals.data(), sums.data(), terms_);
-        for (int64_t k = 0; k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(totals[k]);
+        for (int64_t k = 0; dalpha && k < terms_; ++k) dalpha[p * terms_ + k] = static_cast<T>(totals[k]);
       }
     });
   }

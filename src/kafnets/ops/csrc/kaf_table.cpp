@@ -9,12 +9,14 @@ constexpr int64_t kBlock = 16;  // neighboring neurons whose values fill a line 
 constexpr int64_t kRowsAhead = 16;  // what is needed so much later is asked for: the processor does not foresee it
 constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, though its last vector is not full
 
-// Measured: the time to make a table, over what it saves by each activation. The formula takes longer vectors.
-constexpr int64_t kFewestActivations = 32;
+// Measured, in units of the time that the formula takes for an activation and an element: by the formula, an activation
+// takes as long as kOfFormula elements more; by table, what is given here; and making a table some for each multiply-add.
+// The formula makes use of longer vectors. Where channels are innermost, neurons have to be taken apart first.
+constexpr int64_t kFewestActivations = 32, kOfFormula = 20;
 #if defined(__AVX512F__)
-constexpr int64_t kTimeOfTables = 10;
+constexpr int64_t kOfTable = 34, kOfTableApart = 57, kOfMaking = 5;
 #else
-constexpr int64_t kTimeOfTables = 6;
+constexpr int64_t kOfTable = 17, kOfTableApart = 28, kOfMaking = 3;
 #endif
 
 // One neuron's values lie a row apart in memory if channels are innermost; a few rows of a block of neurons, taken
@@ -246,10 +248,12 @@ class KafTable {
 
 }  // namespace
 
-bool table_pays(const Settings& settings, int64_t activations) {
-  if (activations < kFewestActivations) return false;
+bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions) {
+  if (batch * positions < kFewestActivations) return false;
   const TablePlan& plan = plan_for<TablePlan>(settings);
-  return plan.usable && activations * (plan.elements + 20) >= kTimeOfTables * (plan.work() + 200);
+  const int64_t of_table = neurons > 1 && positions == 1 ? kOfTableApart : kOfTable;
+  const int64_t saved = batch * positions * (plan.elements + kOfFormula - of_table);
+  return plan.usable && saved >= kOfMaking * (plan.work() + 200);
 }
 
 void table_forward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,

@@ -3,9 +3,9 @@
 
 #include "settings.h"
 
-// Whether this many activations for each neuron are worth making tables for. Input and output as (batch, neurons,
-// positions), contiguous.
-bool table_pays(const Settings& settings, int64_t activations);
+// Whether there are so many activations for each neuron that tables are worth making. Input and output as (batch,
+// neurons, positions), contiguous.
+bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions);
 void table_forward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
                    const float* x, const float* coefficients, float* y);
 void table_backward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,

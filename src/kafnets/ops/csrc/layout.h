@@ -92,8 +92,9 @@ KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Bo
 template <class T>
 class Runs {
  public:
-  Runs(int64_t batch, int64_t positions, int64_t step)
-      : left_(batch * positions), positions_(positions), step_(step) {
+  // Activations begin ... end - 1 of the channel.
+  Runs(int64_t begin, int64_t end, int64_t positions, int64_t step)
+      : left_(end - begin), positions_(positions), step_(step), run_(begin / positions * step), at_(begin % positions) {
     measure();
   }
 
@@ -149,7 +150,7 @@ class Runs {
     }
   }
 
-  int64_t left_, positions_, step_, run_ = 0, at_ = 0;
+  int64_t left_, positions_, step_, run_, at_;
   int count_ = 0;
 };
 
@@ -185,11 +186,10 @@ void unpack(const Array<Sum>& sums, int64_t neurons, int64_t terms, const Finish
 }
 
 // Calls body(begin, end, sums) for short ranges of rows, on several threads. What it adds to the sums, packed as
-// above, is added up over all ranges, in doubles if there are several, and handed out by `unpack` if wanted.
+// above, is added up over all ranges, in doubles if there are several, and handed out by `unpack`.
 template <class T, class Body, class Finish>
-void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, const Body& body, const Finish& finish,
-                   bool wanted) {
-  const int64_t size = wanted ? (neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms : 0;
+void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, const Body& body, const Finish& finish) {
+  const int64_t size = (neurons + kNativeWidth<T> - 1) / kNativeWidth<T> * kNativeWidth<T> * terms;
   const bool once = threads == 1 && rows <= kSumLength;
   Array<T> only(once ? size : 0);
   Array<double> totals(once ? 0 : size * threads);
@@ -208,7 +208,6 @@ void sum_over_rows(int64_t rows, int64_t neurons, int64_t terms, int threads, co
       }
     }
   });
-  if (!wanted) return;
   if (once) {
     unpack<T>(only, neurons, terms, finish);
     return;

@@ -17,14 +17,14 @@ struct PowerSum : NothingDerived<T> {
     return result;
   }
 
-  template <class Neurons, bool kInput, bool kAlpha>
+  template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
     Vec<T> slope = {}, power = upstream;
-    if (kAlpha) add_to<T>(sums, power);
+    add_to<T>(sums, power);
     for (int k = 1; k < size; ++k) {
-      if (kInput) slope = mul_add(Neurons::at(table, k) * T(k), power, slope);
+      slope = mul_add(Neurons::at(table, k) * T(k), power, slope);
       power = power * s;
-      if (kAlpha) add_to<T>(sums + k * kNativeWidth<T>, power);
+      add_to<T>(sums + k * kNativeWidth<T>, power);
     }
     return slope;
   }
