@@ -31,6 +31,18 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert (victim.read_text(), link.read_text(), link.is_symlink()) == ("mine", "page", False)
 
 
+def test_files_and_folders_in_the_way_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(NotADirectoryError, match="file is a file, but a folder is needed there"):
+        files.write(tmp_path / "file" / "below" / "page.html", "page")
+    with pytest.raises(IsADirectoryError, match="folder is a folder, but a file is to be written there"):
+        files.write(tmp_path / "folder", "page")
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    files.write(tmp_path / "link", "page")
+    assert (tmp_path / "link").read_text() == "page"
+
+
 def test_the_next_run_removes_what_a_killed_save_has_left(tmp_path: Path) -> None:
     left = tmp_path / ".checkpoint.0123456789abcdef0123456789abcdef.pt"
     left.write_bytes(b"half")

@@ -16,7 +16,9 @@ def written_at_once(path: Path) -> Iterator[Path]:
 
     A link at ``path`` is replaced, not followed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
+    if path.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(f"{path} is a folder, but a file is to be written there: remove it")
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
     try:
         yield temporary
@@ -25,6 +27,16 @@ def written_at_once(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make it, with those that it is in, unless it is there."""
+    for each in (folder, *folder.parents):
+        if each.exists():
+            if not each.is_dir():
+                raise NotADirectoryError(f"{each} is a file, but a folder is needed there: choose another")
+            break
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def write(path: Path, content: str | bytes) -> None:

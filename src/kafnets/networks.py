@@ -17,6 +17,9 @@ Activation = str | Factory
 Weights = Literal["he", "lecun"]
 """Uniform distributions of first weights: variance 2 / fan_in, and 1 / fan_in."""
 
+WIDEST, MOST_WEIGHTS = 2**24, 2**31
+"""Of a hidden layer and of a linear map: what is larger is a mistake, and would exhaust the memory."""
+
 
 def mlp(
     inputs: int,
@@ -127,6 +130,8 @@ def hidden_layers(
     width = inputs
     for number, share in zip(widths, _shares(dropout, len(widths), "hidden layers"), strict=True):
         check_integer("hidden", number)
+        if number > WIDEST:
+            raise ValueError(f"hidden must be at most {WIDEST}, got {number}")
         block, width = _nonlinear(activation, width, number, linear, surroundings, options)
         layers += [*block, *_dropout(activation, share)]
     return layers, width
@@ -265,6 +270,11 @@ def _linear_maps(
     variance_of: Literal["relu", "linear"] = "relu" if weights == "he" else "linear"
 
     def started(inputs: int, outputs: int) -> nn.Module:
+        if inputs * outputs > MOST_WEIGHTS:
+            raise ValueError(
+                f"a linear map of {inputs:,} to {outputs:,} values would have {inputs * outputs:,} weights, "
+                f"at most {MOST_WEIGHTS:,} are possible: choose smaller layers"
+            )
         # torch's constructors draw from the global generator, which is nobody's business if one was given.
         with torch.random.fork_rng(devices=[], enabled=generator is not None):
             made = kind(inputs, outputs, **options)

@@ -53,6 +53,13 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "kernels.png").stat().st_size > 10_000
 
 
+def test_bench_into_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    outcome = CliRunner().invoke(app, ["bench", "--output", str(tmp_path / "file")])
+    assert outcome.exit_code == 2
+    assert "file is a file, but a folder is needed there: choose another" in outcome.output
+
+
 def test_bench_of_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivals, "SHAPES", [(4, 6)])
     monkeypatch.setattr(rivals, "interleaved", _few)

@@ -1,8 +1,10 @@
 """The command line as a whole."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 import kafnets
 from kafnets.cli import app
+from kafnets.cli.refusals import refusing
 from kafnets.cli.sweeping import sizes_by_epoch, words
 
 
@@ -35,6 +38,14 @@ def test_an_interrupt_while_it_starts_leaves_no_traceback() -> None:
     stopped = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert stopped.returncode == 130
     assert stopped.stderr == ""
+
+
+def test_errors_of_the_system_name_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for fail in (tmp_path.read_text, lambda: os.replace(tmp_path / "none", tmp_path / "there")):
+        with pytest.raises(typer.Exit), refusing():
+            fail()
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"{tmp_path}: Is a directory", f"{tmp_path / 'there'}: No such file or directory"]
 
 
 def test_near_names_of_commands_are_suggested() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -160,6 +161,33 @@ def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:
         Predictor.load(tmp_path / "nowhere")
 
 
+def test_a_damaged_predictor_is_refused_in_one_line(tmp_path: Path) -> None:
+    splits = (one := plan("iris", None, ["kaf"], hidden=(8,), seeds=1).networks[0]).load()
+    Predictor.of(one.build(splits), one.architecture(splits), splits).save(tmp_path / "best")
+    description, weights = (tmp_path / "best" / name for name in ("predictor.json", "predictor.pt"))
+    text, tensors = description.read_text(), weights.read_bytes()
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,b,c,d\n1,2,3,4\n")
+    other = text.replace('"hidden": [\n      8\n    ]', '"hidden": [\n      9\n    ]')
+    assert other != text
+    for content, stored in (
+        ("", tensors),
+        ("[]", tensors),
+        ("{}", tensors),
+        ("[" * 100_000, tensors),
+        (other, tensors),
+        (text, b""),
+        (text, b"no tensors"),
+        (text, tensors[:-100]),
+        (text, pickle.dumps(tmp_path)),
+    ):
+        description.write_text(content)
+        weights.write_bytes(stored)
+        result = CliRunner().invoke(app, ["predict", str(tmp_path / "best"), str(rows)])
+        assert (result.exit_code, type(result.exception)) == (2, SystemExit), result.output
+        assert str(tmp_path / "best") in result.output
+
+
 def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
     planned = plan(table, "label", ["kaf"], hidden=(8,), seeds=1, drop=["price"])
     splits, one = planned.splits(0), planned.networks[0]
@@ -183,6 +211,7 @@ def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
 
 
 def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     for arguments, message in (
         ([], "give either a table, with --target, or --data"),
         ([table], "say which column of"),
@@ -195,10 +224,17 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
         (["--data", "digits", "--rivals", "trees"], "rivals must be among forest, boosting, got 'trees'"),
         (["--data", "digits", "--hidden", "ten"], "--hidden must be comma-separated integers"),
         (["--data", "digits", "--hidden", "7", "--activations", "kaf2d"], "num_features must be even"),
+        (["--data", "digits", "--hidden", "10000000000"], "hidden must be at most 16777216, got 10000000000"),
+        (["--data", "iris", "--hidden", "100000,100000"], "choose smaller layers"),
+        (["--data", "digits", "--output", tmp_path / "file"], "file is a file, but a folder is needed there"),
+        (
+            [table, "--target", "label", "--output", tmp_path / "file" / "below"],
+            "file is a file, but a folder",
+        ),
         (["--data", "digits", "--precision", "8"], "precision must be one of"),
         ([table, "--target", "label", "--task", "ranking"], "--task must be classification or regression"),
     ):
-        result = run(*arguments, "--output", tmp_path / "runs")
+        result = run("--output", tmp_path / "runs", *arguments)
         assert result.exit_code == 2, result.output
         assert message in result.output
         assert len(result.output.strip().splitlines()) == 1, result.output

@@ -335,6 +335,14 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert "give the folder of your runs" in result.output
 
 
+def test_paths_are_printed_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "[red]r[/x] :smile:"
+    write_run(folder, "kaf", 0, 0.9)
+    result = CliRunner().invoke(app, ["report", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{folder}/report.html: 1 runs\n"
+
+
 def test_damage_of_every_kind_is_named(tmp_path: Path) -> None:
     paths = [write_run(tmp_path, "kaf", seed, 0.9) for seed in range(4)]
     (paths[0] / "shapes.npz").write_bytes(b"nothing")

@@ -1,5 +1,7 @@
 """Run folders: nothing that was cut short or changed is trusted."""
 
+import hashlib
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,33 @@ def test_checkpoints_are_checked(folder: RunFolder) -> None:
     for damage in (content[:-1], content[:10], b"", content[:50] + b"x" + content[51:]):
         path.write_bytes(damage)
         assert folder.load_checkpoint() is None
+
+
+def test_a_checkpoint_that_is_none_is_named(folder: RunFolder) -> None:
+    for content in (b"", b"no tensors", pickle.dumps(Path("code")), pickle.dumps({"epoch": 3})[:-2]):
+        (folder.path / "checkpoint.pt").write_bytes(hashlib.sha256(content).digest() + content)
+        with pytest.raises(ValueError, match=r"checkpoint\.pt holds no tensors that kafnets has saved"):
+            folder.load_checkpoint()
+
+
+def test_folders_in_place_of_files(folder: RunFolder) -> None:
+    (folder.path / "config.json").unlink()
+    for name in ("config.json", "checkpoint.pt", "DONE"):
+        (folder.path / name).mkdir()
+    assert folder.load_checkpoint() is None
+    assert not folder.done
+    with pytest.raises(
+        IsADirectoryError, match=r"config\.json is a folder, but a file is to be written there"
+    ):
+        folder.begin({"a": 1})
+
+
+def test_a_marker_without_hashes_is_no_reason_to_trust_weights(folder: RunFolder) -> None:
+    finish(folder)
+    for marker in ("{}", '{"sha256": 3}', '{"sha256": {}}'):
+        (folder.path / "DONE").write_text(marker)
+        with pytest.raises(ValueError, match=r"model\.pt is not there, or not what was written"):
+            folder.weights()
 
 
 def test_another_config_is_refused(folder: RunFolder) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import console_of_this_process
+from kafnets.files import make_folder, write, written_at_once
 
 
 class What(StrEnum):
@@ -48,11 +49,11 @@ def bench(
         What.acting: acting,
         What.frameworks: frameworks,
     }[what]
-    console = Console(markup=False)
-    output.mkdir(parents=True, exist_ok=True)
+    console = console_of_this_process()
     stored = output / f"{what}.json"
     try:
         with refusing(), console.status("starting") as status:
+            make_folder(output)
             result = measured.run(quick=quick, say=status.update)
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
@@ -61,8 +62,9 @@ def bench(
         console.print(table.rich())
     if "bars" in result:
         console.print(report.bars_table(result).rich())
-    console.print(report.source(result), highlight=False, soft_wrap=True)
-    stored.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    console.print(report.source(result), soft_wrap=True)
+    write(stored, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     if what == What.kernels:
-        report.draw(result, output / "kernels.png")
-    console.print(f"stored in {stored}")
+        with written_at_once(output / "kernels.png") as temporary:
+            report.draw(result, temporary)
+    console.print(f"stored in {stored}", soft_wrap=True)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import console_of_this_process
 
 
 def clip(
@@ -19,9 +19,9 @@ def clip(
 
     Example: kafnets clip kafnets-runs/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
     """
-    console = Console(markup=False)
+    console = console_of_this_process()
     with refusing(), console.status("starting") as status:
         from kafnets.rl.clip import write_clip
 
         write_clip(runs, output, seconds=seconds, size=size, say=status.update)
-    console.print(f"{output}: {output.stat().st_size / 1e6:.1f} MB", highlight=False, soft_wrap=True)
+    console.print(f"{output}: {output.stat().st_size / 1e6:.1f} MB", soft_wrap=True)

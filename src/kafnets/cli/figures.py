@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import console_of_this_process
 
 
 def figures(
@@ -24,7 +24,7 @@ def figures(
 
     Figures of trained networks are drawn from stored runs; where there are none, it says how to get them.
     """
-    console = Console(markup=False)
+    console = console_of_this_process()
     with refusing():
         from kafnets.paper.evidence import Evidence
         from kafnets.paper.figures import write_all
@@ -33,5 +33,5 @@ def figures(
         if results is None:
             results = Path("results" if Path("results", CHECKSUMS).exists() else "kafnets-runs")
         for name, outcome in write_all(Evidence(results), output):
-            console.print(f"{name}: {outcome}", highlight=False, soft_wrap=True)
-    console.print(f"all in {output}")
+            console.print(f"{name}: {outcome}", soft_wrap=True)
+    console.print(f"all in {output}", soft_wrap=True)

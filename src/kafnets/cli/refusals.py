@@ -22,5 +22,8 @@ def refusing() -> Iterator[None]:
         yield
     except ImportError as error:
         refuse(str(error) if "pip install" in str(error) else missing("this", error.name))
-    except (ValueError, TypeError, OSError) as error:
+    except OSError as error:  # the system's own texts begin with a number
+        path = error.filename2 or error.filename
+        refuse(str(error) if path is None else f"{path}: {error.strerror}")
+    except (ValueError, TypeError) as error:
         refuse(str(error))

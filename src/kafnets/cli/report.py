@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import console_of_this_process
 
 
 def report(
@@ -35,7 +35,7 @@ def report(
         told += f", {len(found.tuned)} of `reproduce wider` left out (they have no curves)"
     if found.skipped:
         told += f", {len(found.skipped)} skipped"
-    console = Console(markup=False)
+    console = console_of_this_process()
     for path, why in found.skipped:
-        console.print(f"note: skipped {path}: {why}", highlight=False, soft_wrap=True, markup=False)
-    console.print(f"{page}: {told}", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"note: skipped {path}: {why}", soft_wrap=True)
+    console.print(f"{page}: {told}", soft_wrap=True)

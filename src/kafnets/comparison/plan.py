@@ -85,7 +85,7 @@ class Plan:
         from filelock import FileLock
 
         folder = self.folder / ROWS
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         with FileLock(folder / ".lock"):  # of two comparisons at once, one prepares for both
             files.remove_temporary(self.folder)
             files.remove_temporary(folder)
@@ -101,7 +101,7 @@ class Plan:
                 raise ValueError(f"{splits.name} holds images: compare takes tables of features")
             try:
                 each.build(splits)
-            except ValueError as error:
+            except (ValueError, RuntimeError) as error:  # of torch, when memory does not suffice
                 hidden = ", ".join(map(str, each.hidden))
                 raise ValueError(f"{each.activation} with hidden layers of {hidden}: {error}") from error
 

@@ -10,6 +10,7 @@ from kafnets import files
 from kafnets.data.encoding import Encoding
 from kafnets.data.scaling import described
 from kafnets.data.splits import Part, Splits
+from kafnets.train.tensors import load_tensors
 
 PARTS = ("train", "validation", "test")
 
@@ -42,7 +43,7 @@ def save(splits: Splits, path: Path) -> None:
 
 def load(path: Path) -> Splits:
     """The same splits, bit by bit; pages of the file are read when they are used, and shared."""
-    content = torch.load(path, mmap=True, weights_only=True)
+    content = load_tensors(path, mmap=True)
     about: dict[str, Any] = json.loads(content.pop("about"))
     scaling, encoding = about.pop("scaling"), about.pop("encoding")
     about |= {name: tuple(value) for name, value in about.items() if isinstance(value, list)}

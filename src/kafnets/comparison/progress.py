@@ -11,6 +11,7 @@ from typing import Any
 from kafnets.comparison.runner import Outcome, Runnable
 from kafnets.comparison.summary import in_layers
 from kafnets.comparison.sweep import Engine, execute_all
+from kafnets.files import make_folder
 from kafnets.train.processes import is_first, total_processes
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -28,6 +29,7 @@ def run_all(
     """Run all of them, as :func:`execute_all` does, and tell which did not finish."""
     if total_processes() > 1 and (jobs > 1 or engine != "local"):
         raise ValueError("under torchrun all processes share each run: leave out jobs and engine")
+    make_folder(output)
     shown = _Progress(len(descriptions), quiet=quiet or not is_first())
     options: dict[str, Any] = {"jobs": jobs, "engine": engine, "tensorboard": tensorboard}
     try:
@@ -73,7 +75,7 @@ class _Progress:
     def end(self) -> None:
         if self.bar is not None:
             self.bar.close()
-        elif not self.quiet:
+        elif not self.quiet and self.outcomes:
             counted = ", ".join(f"{number} {outcome}" for outcome, number in self.outcomes.items())
             print(
                 f"{sum(self.outcomes.values())} of {self.total} runs: {counted}", file=sys.stderr, flush=True

@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from kafnets.files import make_folder
+
 SETTING = "KAFNETS_DATA"
 PIECE = 1 << 16
 ATTEMPTS = 5
@@ -24,7 +26,7 @@ def download(address: str, to: Path, sha256: str | None) -> None:
     """
     import pooch
 
-    to.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(to.parent)
     known = None if sha256 is None else f"sha256:{sha256}"
     try:
         pooch.retrieve(address, known, fname=to.name, path=to.parent, downloader=_Resuming(to))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.data.download import SETTING, download
-from kafnets.files import written_at_once
+from kafnets.files import make_folder, written_at_once
 
 
 def data_folder() -> Path:
@@ -47,7 +47,7 @@ def load_or_make(
         return load_arrays(compact, names)
     from filelock import FileLock
 
-    compact.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(compact.parent)
     with FileLock(data_folder() / f"{original}.lock"):  # runs side by side would all fetch it
         if compact.exists():
             return load_arrays(compact, names)

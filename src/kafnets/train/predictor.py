@@ -22,6 +22,7 @@ from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
 from kafnets.networks import Activation, mlp
 from kafnets.train import metrics
+from kafnets.train.tensors import load_tensors
 
 DESCRIPTION, WEIGHTS = "predictor.json", "predictor.pt"
 ROWS = 4096
@@ -229,10 +230,22 @@ class Predictor:
         folder = Path(folder)
         try:
             content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise FileNotFoundError(
                 f"{folder} has no {DESCRIPTION}: give a folder that was saved, such as .../best"
             ) from None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{folder / DESCRIPTION} is damaged, or something else ({error})") from error
+        weights = load_tensors(folder / WEIGHTS, map_location="cpu")
+        try:
+            return cls._described(content, weights)
+        except (KeyError, IndexError, TypeError, AttributeError, RuntimeError) as error:
+            raise ValueError(
+                f"{folder}: {DESCRIPTION} and {WEIGHTS} do not tell all of a network ({error!r})"
+            ) from error
+
+    @classmethod
+    def _described(cls, content: dict[str, Any], weights: dict[str, Any]) -> "Predictor":
         stored = content["architecture"]
         dropout = stored["dropout"]
         architecture = Architecture(
@@ -243,7 +256,7 @@ class Predictor:
             }
         )
         model = architecture.build(torch.Generator())
-        model.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True, map_location="cpu"))
+        model.load_state_dict(weights)
         encoding, ends = content["encoding"], content.get("target_range")
         return cls(
             model.eval(),

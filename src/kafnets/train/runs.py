@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from kafnets import files
+from kafnets.train.tensors import load_tensors
 
 CONFIG, CHECKPOINT, MODEL, SHAPES, REPORT, DONE = (
     "config.json",
@@ -28,6 +29,8 @@ CONFIG, CHECKPOINT, MODEL, SHAPES, REPORT, DONE = (
     "report.json",
     "DONE",
 )
+
+NOT_A_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
 class RunFolder:
@@ -62,7 +65,7 @@ class RunFolder:
         """Whether no other process works here; for as long as the block runs, if so."""
         from filelock import FileLock, Timeout
 
-        self.path.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.path)
         lock = FileLock(self.path / ".lock")
         try:
             lock.acquire(blocking=False)
@@ -101,12 +104,12 @@ class RunFolder:
         """The last one, or None if there is none that can be trusted."""
         try:
             content = (self.path / CHECKPOINT).read_bytes()
-        except FileNotFoundError:
+        except NOT_A_FILE:
             return None
         digest, content = content[:32], content[32:]
         if hashlib.sha256(content).digest() != digest:
             return None
-        state: dict[str, Any] = torch.load(io.BytesIO(content), weights_only=True)
+        state: dict[str, Any] = load_tensors(self.path / CHECKPOINT, content)
         return state
 
     def finish(
@@ -151,18 +154,19 @@ class RunFolder:
         marker = self._json(DONE)
         if marker is None:
             raise ValueError(f"{self.path} holds no finished run: run it to its end first")
-        if _digest_of(self.path / MODEL) != marker["sha256"][MODEL]:
+        digests = marker.get("sha256")
+        if not isinstance(digests, dict) or _digest_of(self.path / MODEL) != digests.get(MODEL, "none"):
             raise ValueError(
                 f"{self.path / MODEL} is not there, or not what was written: delete {self.path / DONE} and "
                 "run again"
             )
-        state: dict[str, Any] = torch.load(self.path / MODEL, weights_only=True)
+        state: dict[str, Any] = load_tensors(self.path / MODEL)
         return state
 
     def _json(self, name: str) -> dict[str, Any] | None:
         try:
             found = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError, RecursionError):
+        except (*NOT_A_FILE, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
@@ -177,5 +181,5 @@ def _as_json(content: dict[str, Any]) -> bytes:
 def _digest_of(path: Path) -> str | None:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except FileNotFoundError:
+    except NOT_A_FILE:
         return None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from kafnets import files
 from kafnets.comparison.table import Table
 from kafnets.paper import tables
 from kafnets.paper.evidence import Evidence, Missing
@@ -36,15 +37,16 @@ def write_all(evidence: Evidence, folder: Path) -> Iterator[tuple[str, str]]:
         evidence: what is stored.
         folder: for the pictures, as PNG and PDF, and the tables, as Markdown.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     for name, draw in FIGURES.items():
         try:
             figure = draw(evidence)
         except Missing as why:
             yield name, str(why)
             continue
-        figure.savefig(folder / f"{name}.png", dpi=150)
-        figure.savefig(folder / f"{name}.pdf")
+        for ending in ("png", "pdf"):
+            with files.written_at_once(folder / f"{name}.{ending}") as temporary:
+                figure.savefig(temporary, dpi=150)
         yield name, "written"
     for name, make in TABLES.items():
         try:
@@ -52,6 +54,5 @@ def write_all(evidence: Evidence, folder: Path) -> Iterator[tuple[str, str]]:
         except Missing as why:
             yield name, str(why)
             continue
-        text = f"# {table.title}\n\n{table.markdown()}\n"
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+        files.write(folder / f"{name}.md", f"# {table.title}\n\n{table.markdown()}\n")
         yield name, "written"
