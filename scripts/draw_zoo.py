@@ -39,7 +39,7 @@ def create(name: str, moved: int = 0) -> nn.Module:
                 parameter.copy_(torch.linspace(-1, 1, parameter.numel()).view_as(parameter))  # a start to see
             if moved:
                 sign = 1 - 2 * (moved % 2)  # seeds alone might move a single parameter one way only
-                parameter += sign * SPREAD * torch.randn(parameter.shape, generator=generator)
+                parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=sign * SPREAD)
     return module.eval()
 
 

@@ -21,7 +21,7 @@ class LayerChange:
             dictionary's range after ``refine``.
         largest_error: the largest such difference.
         kept: why the layer was left as it was; None if it was not.
-        outside_before: the share of its inputs outside the dictionary as it was; None after ``refine``, which
+        outside_before: the share of its inputs outside the dictionary as it was; NaN after ``refine``, which
             sees no inputs.
         outside_after: the same with the dictionary as it is.
     """
@@ -33,8 +33,8 @@ class LayerChange:
     rms_error: float
     largest_error: float
     kept: str | None
-    outside_before: float | None = None
-    outside_after: float | None = None
+    outside_before: float = math.nan
+    outside_after: float = math.nan
 
     @property
     def ends_before(self) -> tuple[float, float]:
@@ -58,7 +58,7 @@ class LayerChange:
 
     def __str__(self) -> str:
         line = f"{self.name or '(model)'} ({self.kind}): "
-        if self.outside_before is None:
+        if math.isnan(self.outside_before):
             line, now = f"{line}{self.size_before} elements", str(self.size_after)
         else:
             line += f"{self.outside_before:.2%} of inputs outside {_interval(self.ends_before)}"
@@ -75,17 +75,17 @@ class DictionaryChanges:
 
     Attributes:
         layers: one report per layer, in the order of the model's modules.
-        output_rms: the root-mean-square change of the model's outputs; None after ``refine``.
+        output_rms: the root-mean-square change of the model's outputs; NaN after ``refine``.
         output_largest: the largest change of one output.
     """
 
     layers: tuple[LayerChange, ...]
-    output_rms: float | None = None
-    output_largest: float | None = None
+    output_rms: float = math.nan
+    output_largest: float = math.nan
 
     def __str__(self) -> str:
         lines = [str(layer) for layer in self.layers]
-        if self.output_rms is not None:
+        if not math.isnan(self.output_rms):
             lines.append(f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
         return "\n".join(lines)
 
