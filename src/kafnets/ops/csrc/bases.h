@@ -91,7 +91,13 @@ KAF_INLINE Vec<T> log_one_plus(Vec<T> x) {
   return T(2) * z * result;
 }
 
-// NaN goes through each of them.
+// x, but no further from 0 than this: where a factor that vanishes is at its limit, so must be what it multiplies.
+template <class T>
+KAF_INLINE Vec<T> clamped(Vec<T> x, T furthest) {
+  return greater(splat<T>(-furthest), lesser(splat<T>(furthest), x));
+}
+
+// NaN goes through each of them; at infinity are their limits.
 template <class T>
 __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
   const Vec<T> one = splat<T>(1), zero = {};
@@ -115,7 +121,8 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     case Base::kSiLU: {
       const Logistic<T> l = logistic(s);
       const Vec<T> at = by_sign(s, l.above, l.below), other = by_sign(s, l.below, l.above);
-      return {s * at, at * mul_add(s, other, one)};
+      const Vec<T> near = clamped(s, sizeof(T) == 4 ? T(87) : T(700));
+      return {by_sign(s, s, near) * at, at * mul_add(near, other, one)};
     }
     case Base::kELU:
     case Base::kSELU: {
@@ -127,9 +134,9 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     case Base::kMish: {
       // x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2).
       const T low = sizeof(T) == 4 ? T(-87) : T(-700), high = sizeof(T) == 4 ? T(20) : T(40);
-      const Vec<T> e = exp_corrected<0>(greater(splat<T>(low), lesser(splat<T>(high), s)), Vec<T>{});
+      const Vec<T> near = greater(splat<T>(low), lesser(splat<T>(high), s)), e = exp_corrected<0>(near, Vec<T>{});
       const Vec<T> n = e * (e + T(2)), inverse = divide(one, n + T(2)), gate = n * inverse;
-      return {s * gate, mul_add(s * T(4) * e, (e + T(1)) * inverse * inverse, gate)};
+      return {by_sign(s, s, near) * gate, mul_add(near * T(4) * e, (e + T(1)) * inverse * inverse, gate)};
     }
     case Base::kSoftplus: {
       const Logistic<T> l = logistic(s);
@@ -138,10 +145,11 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     }
     case Base::kGELU: {
       const T low = sizeof(T) == 4 ? T(-87) : T(-700);
-      const Vec<T> bell = exp_corrected<0>(greater(splat<T>(low), s * s * T(-0.5)), Vec<T>{});
-      const Vec<T> far = bell * T(0.5) * scaled_erfc(absolute(s) * T(0.70710678118654752));  // the normal tail
+      const Vec<T> near = clamped(s, sizeof(T) == 4 ? T(14) : T(40));
+      const Vec<T> bell = exp_corrected<0>(greater(splat<T>(low), near * near * T(-0.5)), Vec<T>{});
+      const Vec<T> far = bell * T(0.5) * scaled_erfc(absolute(near) * T(0.70710678118654752));  // the normal tail
       const Vec<T> below = by_sign(s, one - far, far);
-      return {s * below, mul_add(s * T(0.39894228040143268), bell, below)};
+      return {by_sign(s, s, near) * below, mul_add(near * T(0.39894228040143268), bell, below)};
     }
     case Base::kNone:
       break;
