@@ -38,7 +38,9 @@ def _facts(source: str, formula: str, parameters: str, *, smooth: bool) -> Facts
 class _Pieces(nn.Module):
     """K linear maps per neuron, and what becomes of them."""
 
-    def __init__(self, in_features: int, num_features: int, pieces: int, linear: Linear) -> None:
+    def __init__(
+        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
+    ) -> None:
         super().__init__()
         for name, value in (("in_features", in_features), ("num_features", num_features), ("pieces", pieces)):
             check_integer(name, value)
@@ -91,11 +93,6 @@ class Maxout(_Pieces):
         "Goodfellow et al., 2013", "max_i (w_i·h + b_i)", "pieces * (in_features + 1)", smooth=False
     )
 
-    def __init__(
-        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
-    ) -> None:
-        super().__init__(in_features, num_features, pieces, linear)
-
     def reduce(self, z: Tensor) -> Tensor:
         return z.max(-1).values  # the whole gradient to one of several equals, as for max pooling
 
@@ -114,11 +111,6 @@ class SoftMaxout(_Pieces):
     facts: ClassVar[Facts] = _facts(
         "Zhang et al., 2014", "log Σ_i exp(w_i·h + b_i)", "pieces * (in_features + 1)", smooth=True
     )
-
-    def __init__(
-        self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
-    ) -> None:
-        super().__init__(in_features, num_features, pieces, linear)
 
     def reduce(self, z: Tensor) -> Tensor:
         return torch.logsumexp(z, -1)
@@ -143,7 +135,7 @@ class LpMaxout(_Pieces):
     def __init__(
         self, in_features: int, num_features: int, *, pieces: int = 3, p: int = 2, linear: Linear = nn.Linear
     ) -> None:
-        super().__init__(in_features, num_features, pieces, linear)
+        super().__init__(in_features, num_features, pieces=pieces, linear=linear)
         check_integer("p", p)
         self.p = p
 
@@ -187,7 +179,7 @@ class LpUnit(_Pieces):
     def __init__(
         self, in_features: int, num_features: int, *, pieces: int = 3, linear: Linear = nn.Linear
     ) -> None:
-        super().__init__(in_features, num_features, pieces, linear)
+        super().__init__(in_features, num_features, pieces=pieces, linear=linear)
         like = next(self.linear.parameters())
         self.centers = nn.Parameter(torch.empty(num_features, pieces, device=like.device, dtype=like.dtype))
         self.rho = nn.Parameter(torch.empty(num_features, device=like.device, dtype=like.dtype))

@@ -15,6 +15,33 @@ from kafnets.registry import Facts, register
 _facts = partial(Facts, "parametric", regularization="no", plottable=True)
 
 
+class _Parametric(ByChannel):
+    """One number per function for each of some parameters, which start with known values."""
+
+    first_values: ClassVar[dict[str, float]]
+    """By name."""
+
+    def __init__(
+        self,
+        num_features: int = 1,
+        *,
+        groups: int | None = None,
+        dim: int = 1,
+        inplace: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, dim, groups)
+        for name in self.first_values:
+            setattr(self, name, nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Reset the parameters."""
+        for name, value in self.first_values.items():
+            nn.init.constant_(getattr(self, name), value)
+
+
 @register("generalized_tanh")
 class GeneralizedTanh(ByChannel):
     r"""Learned amplitude and slope, :math:`g(s) = a (1 - e^{-bs}) / (1 + e^{-bs}) = a \tanh(bs/2)`.
@@ -126,7 +153,7 @@ class PReLU(ByChannel):
 
 
 @register("pelu")
-class PELU(ByChannel):
+class PELU(_Parametric):
     r"""A parametric ELU: :math:`(\alpha / \beta) s` from 0 on, :math:`\alpha (e^{s / \beta} - 1)` below.
 
     :math:`\alpha` and :math:`\beta` stay positive because their logarithms are what is learned (the original
@@ -151,26 +178,9 @@ class PELU(ByChannel):
         regularization="l2",
     )
     l2_parameters = ("log_alpha", "log_beta")
-
-    def __init__(
-        self,
-        num_features: int = 1,
-        *,
-        groups: int | None = None,
-        dim: int = 1,
-        inplace: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(num_features, dim, groups)
-        self.log_alpha = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.log_beta = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Reset the parameters."""
-        nn.init.zeros_(self.log_alpha)
-        nn.init.zeros_(self.log_beta)
+    first_values: ClassVar[dict[str, float]] = {"log_alpha": 0.0, "log_beta": 0.0}
+    log_alpha: nn.Parameter
+    log_beta: nn.Parameter
 
     @property
     def alpha(self) -> Tensor:
@@ -189,7 +199,7 @@ class PELU(ByChannel):
 
 
 @register("srelu")
-class SReLU(ByChannel):
+class SReLU(_Parametric):
     r"""Three straight lines, the identity in the middle.
 
     .. math:: g(s) = s + (a^r - 1) \max\{0, s - t^r\} - (a^l - 1) \max\{0, t^l - s\}
@@ -217,30 +227,11 @@ class SReLU(ByChannel):
         local="partially",
     )
     undecayed_parameters = ("t_right", "a_right", "t_left", "a_left")
-
-    def __init__(
-        self,
-        num_features: int = 1,
-        *,
-        groups: int | None = None,
-        dim: int = 1,
-        inplace: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(num_features, dim, groups)
-        self.t_right = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.a_right = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.t_left = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.a_left = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Reset the parameters."""
-        nn.init.ones_(self.t_right)
-        nn.init.ones_(self.a_right)
-        nn.init.zeros_(self.t_left)
-        nn.init.constant_(self.a_left, 0.2)
+    first_values: ClassVar[dict[str, float]] = {"t_right": 1.0, "a_right": 1.0, "t_left": 0.0, "a_left": 0.2}
+    t_right: nn.Parameter
+    a_right: nn.Parameter
+    t_left: nn.Parameter
+    a_left: nn.Parameter
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
         slopes = torch.stack([self.a_right.to(s.dtype) - 1, 1 - self.a_left.to(s.dtype)], 1)
@@ -249,7 +240,7 @@ class SReLU(ByChannel):
 
 
 @register("beta_swish")
-class BetaSwish(ByChannel):
+class BetaSwish(_Parametric):
     r"""Swish with a learned gate, :math:`g(s) = s \, \delta(\beta s)` with the sigmoid :math:`\delta`.
 
     Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it toward the line s / 2.
@@ -267,24 +258,8 @@ class BetaSwish(ByChannel):
         "Ramachandran et al., 2017", "s sigmoid(β s)", "1", smooth=True, local="no"
     )
     undecayed_parameters = ("beta",)
-
-    def __init__(
-        self,
-        num_features: int = 1,
-        *,
-        groups: int | None = None,
-        dim: int = 1,
-        inplace: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(num_features, dim, groups)
-        self.beta = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Reset the parameters."""
-        nn.init.ones_(self.beta)
+    first_values: ClassVar[dict[str, float]] = {"beta": 1.0}
+    beta: nn.Parameter
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
         return s * torch.sigmoid(s * self.along(self.beta, s, dim))

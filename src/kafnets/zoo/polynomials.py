@@ -1,5 +1,6 @@
 """Weighted sums of powers and of Hermite functions."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,17 @@ from kafnets.ops import hermite_sum, power_sum
 from kafnets.registry import Facts, register
 from kafnets.starts import Function, check_function, values_of
 
+_facts = partial(
+    Facts,
+    "polynomials",
+    parameters="degree + 1",
+    smooth=True,
+    local="no",
+    regularization="yes",
+    plottable=True,
+    hyperparameter="degree",
+)
+
 
 class _Sum(ByChannel):
     """Coefficients ``(num_features, degree + 1)`` that start as the least-squares fit of a known function."""
@@ -23,15 +35,16 @@ class _Sum(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
-        groups: int | None,
-        degree: int,
-        init: Function,
-        boundary: float,
-        dim: int,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
+        groups: int | None = None,
+        degree: int = 3,
+        init: Function = "tanh",
+        boundary: float = 3.0,
+        dim: int = 1,
+        inplace: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(num_features, dim, groups)
         check_integer("degree", degree)
@@ -83,41 +96,7 @@ class PAF(_Sum):
         coefficients: the :math:`a_i`, a parameter ``(num_features, degree + 1)``.
     """
 
-    facts: ClassVar[Facts] = Facts(
-        family="polynomials",
-        source="Piazza et al., 1992",
-        formula="Σ_i a_i s^i",
-        parameters="degree + 1",
-        smooth=True,
-        local="no",
-        regularization="yes",
-        plottable=True,
-        hyperparameter="degree",
-    )
-
-    def __init__(
-        self,
-        num_features: int = 1,
-        *,
-        groups: int | None = None,
-        degree: int = 3,
-        init: Function = "tanh",
-        boundary: float = 3.0,
-        dim: int = 1,
-        inplace: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            num_features,
-            groups=groups,
-            degree=degree,
-            init=init,
-            boundary=boundary,
-            dim=dim,
-            device=device,
-            dtype=dtype,
-        )
+    facts: ClassVar[Facts] = _facts("Piazza et al., 1992", "Σ_i a_i s^i")
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
         return power_sum(s, self.coefficients, dim=dim)
@@ -150,17 +129,7 @@ class Hermite(_Sum):
         coefficients: the :math:`a_k`, a parameter ``(num_features, degree + 1)``.
     """
 
-    facts: ClassVar[Facts] = Facts(
-        family="polynomials",
-        source="Siniscalchi et al., 2013",
-        formula="Σ_k a_k H_k(s) exp(-s²/2), normalized",
-        parameters="degree + 1",
-        smooth=True,
-        local="no",
-        regularization="yes",
-        plottable=True,
-        hyperparameter="degree",
-    )
+    facts: ClassVar[Facts] = _facts("Siniscalchi et al., 2013", "Σ_k a_k H_k(s) exp(-s²/2), normalized")
 
     def __init__(
         self,

@@ -75,14 +75,15 @@ class _Noisy(ByChannel):
 
     def __init__(
         self,
-        num_features: int,
+        num_features: int = 1,
         *,
-        groups: int | None,
-        alpha: float,
-        scale: float,
-        dim: int,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
+        groups: int | None = None,
+        alpha: float = 1.15,
+        scale: float = 0.5,
+        dim: int = 1,
+        inplace: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(num_features, dim, groups)
         if not scale >= 0:
@@ -130,22 +131,6 @@ class NoisyHardTanh(_Noisy):
         device: where the parameters live.
         dtype: their type.
     """
-
-    def __init__(
-        self,
-        num_features: int = 1,
-        *,
-        groups: int | None = None,
-        alpha: float = 1.15,
-        scale: float = 0.5,
-        dim: int = 1,
-        inplace: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            num_features, groups=groups, alpha=alpha, scale=scale, dim=dim, device=device, dtype=dtype
-        )
 
     def functions(self, s: Tensor) -> tuple[Tensor, Tensor]:
         return functional.hardtanh(s), s
