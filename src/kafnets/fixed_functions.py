@@ -68,6 +68,9 @@ class Base(Configurable):
         if self.form not in BASE_FORMS:
             raise ValueError(f"form must be one of {', '.join(map(repr, BASE_FORMS))}, got {self.form!r}")
 
+    def __str__(self) -> str:
+        return self.function if self.form == "fixed" else f"{self.form} {self.function}"
+
     @property
     def learned(self) -> bool:
         """Whether it has a weight."""

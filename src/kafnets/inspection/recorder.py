@@ -1,6 +1,8 @@
 """Recording the functions of a model."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from kafnets.expansion import Expansion
-from kafnets.fixed_functions import Base
 from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, Half, LearnedFunctions, Moment
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.watch import evaluating
@@ -70,13 +71,9 @@ def facts_about(module: nn.Module) -> dict[str, Any]:
         "activation": type(module).__name__,
         "dictionary": ends,
         "tails": expansion.tails,
-        "base": _called(base) if base else None,
+        "base": str(base) if base else None,
         "limit": farthest if isinstance(module, EdgewiseKAF) else max(LIMIT, farthest),
     }
-
-
-def _called(base: Base) -> str:
-    return base.function if base.form == "fixed" else f"{base.form} {base.function}"
 
 
 def _activation(
@@ -191,20 +188,15 @@ def _plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 def _inputs_of_layers(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
     """What comes into each layer that can be looked at, channels last, in evaluation mode."""
     fed: dict[str, Tensor] = {}
-    hooks = []
-    for name, module in _plottable(model):
 
-        def note(module: nn.Module, inputs: tuple[Tensor, ...], name: str = name) -> None:
-            axis = -1 if isinstance(module, EdgewiseKAF) else getattr(module, "dim", 1)
-            fed[name] = inputs[0].movedim(axis if isinstance(axis, int) else 1, -1)
+    def note(name: str, module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        axis = -1 if isinstance(module, EdgewiseKAF) else getattr(module, "dim", 1)
+        fed[name] = inputs[0].movedim(axis if isinstance(axis, int) else 1, -1)
 
-        hooks.append(module.register_forward_pre_hook(note))
-    try:
-        with evaluating(model):
-            model(features)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with ExitStack() as hooks, evaluating(model):
+        for name, module in _plottable(model):
+            hooks.callback(module.register_forward_pre_hook(partial(note, name)).remove)
+        model(features)
     return fed
 
 

@@ -1,7 +1,7 @@
 """Biases from data: activations that lie where dictionaries are, from the first step on."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -95,12 +95,12 @@ def _followed_by_activations(model: nn.Module, inputs: Tensor) -> set[nn.Module]
         if given and id(given[0]) in made:
             found.add(made[id(given[0])][0])
 
-    with _hooks() as handles:
+    with ExitStack() as hooks:
         for module in model.modules():
             if _has_bias(module):
-                handles.append(module.register_forward_hook(note))
+                hooks.callback(module.register_forward_hook(note).remove)
             elif isinstance(getattr(module, "facts", None), Facts):
-                handles.append(module.register_forward_pre_hook(match))
+                hooks.callback(module.register_forward_pre_hook(match).remove)
         model(inputs)
     return found
 
@@ -128,8 +128,9 @@ def _draw(
         shape[dim] = -1
         return output + shift.reshape(shape)
 
-    with _hooks() as handles:
-        handles += [module.register_forward_hook(draw) for module in layers]
+    with ExitStack() as hooks:
+        for module in layers:
+            hooks.callback(module.register_forward_hook(draw).remove)
         model(inputs)
     return done
 
@@ -142,16 +143,6 @@ def _mixes(rows: Tensor, members: int, generator: torch.Generator | None) -> Ten
     weights = torch.empty(shape, device=device, dtype=torch.float64).exponential_(generator=generator)
     weights = (weights / weights.sum(dim=0)).to(rows)
     return (rows.gather(0, chosen.to(rows.device)) * weights).sum(dim=0)
-
-
-@contextmanager
-def _hooks() -> Iterator[list[Any]]:
-    handles: list[Any] = []
-    try:
-        yield handles
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @contextmanager

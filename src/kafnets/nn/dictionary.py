@@ -167,8 +167,4 @@ def _as_text(tensor: Tensor) -> str:
 
 def _outside(expansion: Expansion) -> str:
     """Tails and base as text."""
-    base = expansion.base
-    described = (
-        "None" if base is None else base.function if base.form == "fixed" else f"{base.form} {base.function}"
-    )
-    return f"tails={expansion.tails!r}, base={described}"
+    return f"tails={expansion.tails!r}, base={expansion.base}"

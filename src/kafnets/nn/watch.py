@@ -1,7 +1,7 @@
 """Where the inputs of KAFs really lie: a model run on some data, in evaluation mode and without gradients."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -70,15 +70,11 @@ def watched(
 ) -> tuple[dict[str, Sample], list[Tensor]]:
     """Run a model: what each module was given, and the model's outputs."""
     samples = {name: Sample() for name in modules}
-    handles = []
-    try:
+    with ExitStack() as hooks:
         for name, module in modules.items():
             hook = _keeping(name, samples[name])
-            handles.append(module.register_forward_hook(hook, with_kwargs=True))
+            hooks.callback(module.register_forward_hook(hook, with_kwargs=True).remove)
         return samples, outputs_of(model, inputs)
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def outputs_of(model: nn.Module, inputs: list[Tensor]) -> list[Tensor]:

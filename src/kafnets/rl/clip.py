@@ -1,7 +1,6 @@
 """Moving pictures of trained policies."""
 
 import importlib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +71,7 @@ def trained_agent(path: Path) -> tuple[Agent, dict[str, Any]]:
     """The agent of a finished run, with its weights, and the run's config."""
     folder = RunFolder(path)
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        config = folder.config()
     except FileNotFoundError:
         raise ValueError(f"{path} is no run folder: it has no {CONFIG}") from None
     if config.get("experiment") != "rl":

@@ -95,9 +95,7 @@ class RunFolder:
 
     def save_checkpoint(self, state: dict[str, Any]) -> None:
         """After each epoch."""
-        stream = io.BytesIO()
-        torch.save(state, stream)
-        content = stream.getvalue()
+        content = _saved(state)
         self._write(CHECKPOINT, hashlib.sha256(content).digest() + content)
 
     def load_checkpoint(self) -> dict[str, Any] | None:
@@ -119,9 +117,7 @@ class RunFolder:
         shapes: Mapping[str, NDArray[np.generic]],
     ) -> None:
         """Write the results and, when they are all there, the marker; then the checkpoint has had its day."""
-        stream = io.BytesIO()
-        torch.save(weights, stream)
-        self._write(MODEL, stream.getvalue())
+        self._write(MODEL, _saved(weights))
         stream = io.BytesIO()
         np.savez_compressed(stream, **shapes)  # type: ignore[arg-type]
         self._write(SHAPES, stream.getvalue())
@@ -176,6 +172,12 @@ class RunFolder:
 
 def _as_json(content: dict[str, Any]) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _saved(state: dict[str, Any]) -> bytes:
+    stream = io.BytesIO()
+    torch.save(state, stream)
+    return stream.getvalue()
 
 
 def _digest_of(path: Path) -> str | None:
