@@ -113,6 +113,19 @@ class Splits:
         return len(self.classes) if self.task == "multiclass" else 1
 
 
+def splits_of(
+    train: Part, validation: Part | None, test: Part | None, task: Task | None, classes: int | None
+) -> Splits:
+    """Of rows that are prepared already; parts that are not given are empty."""
+    if task is None and train.target.dtype.kind == "f":
+        task = "regression"
+    elif task is None:
+        task = "multiclass" if (classes or train.target.max() + 1) > 2 else "binary"
+    none = Part(train.features[:0], train.target[:0])
+    names = tuple(map(str, range(classes))) if classes and task == "multiclass" else ()
+    return Splits("rows", task, train, validation or none, test or none, classes=names)
+
+
 def digest_of(*arrays: NDArray[np.generic]) -> str:
     """SHA-256 of the arrays' bytes, one after the other."""
     total = hashlib.sha256()

@@ -15,15 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kafnets.data.splits import Part, Splits, Task
-from kafnets.nn.regularization import param_groups
+from kafnets.data.splits import Part, Splits, Task, splits_of
 from kafnets.train import adaptation, metrics
+from kafnets.train.evaluation import outputs_of, tensors
+from kafnets.train.optimizers import optimizer_for
 from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
 from kafnets.train.schedules import LearningRates, Regularization
 from kafnets.train.selection import Selection, copy_of
-from kafnets.train.settings import OPTIMIZERS, Settings
-
-EVALUATION_ROWS = 4096
+from kafnets.train.settings import Settings
 
 State = dict[str, Any]
 Progress = Callable[[dict[str, Any]], None]
@@ -79,7 +78,7 @@ def fit(
         save: is handed the state after each epoch, in the first process only.
         progress: is told about each epoch, in the first process only.
     """
-    splits = train if isinstance(train, Splits) else _splits(train, validation, test, task, classes)
+    splits = train if isinstance(train, Splits) else splits_of(train, validation, test, task, classes)
     settings = settings or Settings()
     fabric = fabric or processes_for(settings)
     first = fabric.global_rank == 0
@@ -121,13 +120,6 @@ def stepper(
     return steps
 
 
-def evaluate(model: nn.Module, part: Part, task: Task) -> dict[str, float]:
-    """Scores on all rows, in evaluation mode."""
-    like = next(model.parameters(), torch.zeros(()))
-    data = _tensors(part, like.device)
-    return metrics.scores(task, *_outputs(model, data, OneProcess(like.device)))
-
-
 class _Run:
     def __init__(
         self, model: nn.Module, splits: Splits, settings: Settings, seed: int, fabric: Processes
@@ -135,23 +127,10 @@ class _Run:
         self.model = model.to(fabric.device)
         self.splits, self.settings, self.fabric, self.seed = splits, settings, fabric, seed
         self.train, self.validation, self.test = (
-            _tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
+            tensors(part, fabric.device) for part in (splits.train, splits.validation, splits.test)
         )
         rows = len(splits.train)
-        named = isinstance(settings.optimizer, str)
-        groups = param_groups(
-            model,
-            weight_decay=settings.decay(rows),
-            lr=(settings.rate(rows) or None) if named else None,
-            activation_lr=settings.activation_lr,
-        )
-        if isinstance(settings.optimizer, str):
-            betas = {} if settings.betas is None else {"betas": settings.betas}
-            self.optimizer: torch.optim.Optimizer = OPTIMIZERS[settings.optimizer](
-                _merged(groups), lr=settings.rate(rows), fused=_can_be_fused(model), **betas
-            )
-        else:
-            self.optimizer = settings.optimizer(groups)
+        self.optimizer = optimizer_for(model, settings, rows)
         epochs, steps = settings.epochs, -(-rows // settings.rows_a_step(rows))
         self.schedule = LearningRates(settings.schedule, epochs, self.optimizer, steps)
         decay = settings.regularization_schedule
@@ -311,54 +290,7 @@ class _Run:
     def _scores(self, data: tuple[Tensor, Tensor]) -> dict[str, float]:
         if len(data[1]) == 0:
             return {}
-        outputs, target = _outputs(self.stepped, data, self.fabric)
+        outputs, target = outputs_of(self.stepped, data, self.fabric)
         if self.settings.clamp_outputs and self.splits.task == "regression":
             outputs = outputs.clamp(self.train[1].min(), self.train[1].max())
         return metrics.scores(self.splits.task, outputs, target)
-
-
-def _splits(
-    train: Part, validation: Part | None, test: Part | None, task: Task | None, classes: int | None
-) -> Splits:
-    if task is None and train.target.dtype.kind == "f":
-        task = "regression"
-    elif task is None:
-        task = "multiclass" if (classes or train.target.max() + 1) > 2 else "binary"
-    none = Part(train.features[:0], train.target[:0])
-    names = tuple(map(str, range(classes))) if classes and task == "multiclass" else ()
-    return Splits("rows", task, train, validation or none, test or none, classes=names)
-
-
-def _tensors(part: Part, device: torch.device) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(part.features).to(device), torch.from_numpy(part.target).to(device)
-
-
-def _outputs(model: nn.Module, data: tuple[Tensor, Tensor], fabric: Processes) -> tuple[Tensor, Tensor]:
-    """Of all rows, each process having found those of its share."""
-    model.eval()
-    features, target = data
-    processes, rank = fabric.world_size, fabric.global_rank
-    with torch.no_grad():
-        if processes == 1:
-            return torch.cat([model(x).float() for x in features.split(EVALUATION_ROWS)]), target
-        # All find equally many; those beyond the last row are found for nothing.
-        own = torch.arange(rank, -(-len(target) // processes) * processes, processes) % len(target)
-        found = torch.cat([model(x).float() for x in features[own].split(EVALUATION_ROWS)])
-        return fabric.all_gather(found).transpose(0, 1).flatten(0, 1)[: len(target)], target
-
-
-def _merged(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Groups that decay and learn alike made one: an optimizer takes its time for each."""
-    merged: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for group in groups:
-        same = merged.setdefault((group["weight_decay"], group.get("lr")), group | {"params": []})
-        same["params"] += group["params"]
-    return list(merged.values())
-
-
-def _can_be_fused(model: nn.Module) -> bool:
-    """Whether torch's fused Adam takes these parameters: one pass through memory in place of ten."""
-    return all(
-        parameter.is_floating_point() and parameter.device.type in ("cpu", "cuda")
-        for parameter in model.parameters()
-    )
