@@ -173,6 +173,13 @@ def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from(
     assert not any(name.startswith("validation") for name in again.history_[0])
 
 
+def test_held_out_rows_may_lack_a_rare_class() -> None:
+    rare = np.arange(100) < 3
+    rows = np.random.default_rng(0).normal(size=(100, 3)) + rare[:, None]
+    found = KafnetClassifier(hidden=(4,), epochs=2, random_state=0).fit(rows, rare)
+    assert found.predict(rows).dtype == bool
+
+
 @pytest.mark.parametrize("rows", [2, 3, 12, 40, 60, 80])
 def test_few_rows_are_no_error(rows: int) -> None:
     features = np.random.default_rng(0).normal(size=(rows, 2))

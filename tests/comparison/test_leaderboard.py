@@ -91,6 +91,18 @@ def test_the_verdict() -> None:
     assert "kaf leaves 55 % less variance unexplained than relu" in ranked(*numbers).verdict
 
 
+def test_verdicts_at_the_ends() -> None:
+    poor = records("relu", 0.80, 0.82, 0.79, 0.81, 0.80)
+    perfect = ranked(poor, records("kaf", *(1.0,) * 5)).verdict
+    assert perfect.startswith("kaf has 100 % fewer errors than relu (95 % interval 100 to 100 %")
+    nearly = ranked(poor, records("kaf", 0.999, 0.98, 1.0, 1.0, 0.97)).verdict
+    assert " to 100 %, p = " in nearly  # there are no more errors to avoid than there are
+    alike = ranked(records("relu", 0.8, 0.7, 0.6), records("kaf", 0.9, 0.8, 0.7)).verdict
+    assert alike.startswith("kaf is 10 points better than relu with each of 3 seeds alike")
+    again = ranked(records("relu", 0.9, 0.7, 0.1), records("kaf", 0.7, 0.1, 0.9)).verdict
+    assert again == "Nothing did better than relu."
+
+
 def test_ties_share_a_rank() -> None:
     found = ranked(records("relu", 1.0, 1.0), records("kaf", 1.0, 1.0), records("elu", 0.9, 1.0))
     assert [(row.rank, row.label) for row in found.rows] == [(1, "relu"), (1, "kaf"), (3, "elu")]

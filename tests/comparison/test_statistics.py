@@ -46,6 +46,8 @@ def test_ends() -> None:
     assert paired_test([0.5], [0.4]) is None
     assert paired_test([0.5, 0.6], [0.5, 0.6]) is None
     assert paired_test([0.75, 0.75], [0.5, 0.5]) is None
+    assert paired_test([0.9, 0.8, 0.7], [0.8, 0.7, 0.6]) is None  # they differ by rounding alone
+    assert paired_test([900.3, 800.3], [900.1, 800.1]) is None
     found = paired_test([0.75, 0.76], [0.5, 0.52])
     assert found is not None
     assert found.corrected(3).p_value == pytest.approx(3 * found.p_value)

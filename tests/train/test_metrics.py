@@ -17,7 +17,9 @@ def test_auc(ties: bool) -> None:
         scores = scores.round()
     wanted = theirs.roc_auc_score(target.numpy(), scores.numpy())
     assert metrics.auc(scores, target) == pytest.approx(wanted, abs=1e-12)
-    assert np.isnan(metrics.auc(scores, torch.zeros(500, dtype=torch.long)))
+    none = torch.zeros(500, dtype=torch.long)
+    assert np.isnan(metrics.auc(scores, none))
+    assert np.isnan(metrics.average_precision(scores, none))
 
 
 def test_scores_of_each_task() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafnets import files
 from kafnets.comparison.record import Record
-from kafnets.comparison.statistics import Effect, effect
+from kafnets.comparison.statistics import DIGITS, Effect, effect
 from kafnets.comparison.summary import Cell, cells, complete
 from kafnets.comparison.table import NOTHING, Table
 from kafnets.comparison.verdict import verdict
@@ -20,8 +20,6 @@ STEP_TIME = "step time (× ReLU)"  # noqa: RUF001
 FEW, SMALL_SHARE = 50, 0.1
 """With fewer test rows of the rarer class, or a smaller share, AUC alone may flatter."""
 FOR_RARE_CLASSES = ("balanced_accuracy", "average_precision")
-DIGITS = 12
-"""Means of the same scores in another order differ by rounding alone, and must be equal."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafnets.comparison.statistics import LEVEL
-
-DIGITS = 12
-"""Means of the same scores in another order differ by rounding alone, and must be equal."""
+from kafnets.comparison.statistics import DIGITS, LEVEL
 
 
 @dataclass(frozen=True)

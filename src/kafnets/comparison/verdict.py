@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kafnets.comparison.statistics import Effect, detectable, seeds_needed
+from kafnets.comparison.statistics import DIGITS, Effect, detectable, seeds_needed
 from kafnets.comparison.summary import Cell
 
 ERRORS = {
@@ -29,8 +29,14 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
         return "No run of the reference finished, so there is nothing to test against."
     if count == 1:
         return f"Only {base.label} was run: name other activations."
-    if found is None or found.difference <= 0:
+    if found is None or round(found.difference, DIGITS) <= 0:
         return f"Nothing did better than {base.label}."
+    seen = points(found.difference, best.metric)
+    if found.p_value is None and found.seeds > 1:
+        return (
+            f"{best.label} is {seen} better than {base.label} with each of {found.seeds} seeds alike: there "
+            "is no noise to test that against. A test part of more rows would tell."
+        )
     if found.p_value is None:
         return (
             f"Too few seeds for a significance test between {best.label} and {base.label}: "
@@ -41,7 +47,6 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
     power: dict[str, Any] = {"test_to_train": best.test_to_train, "comparisons": comparisons}
     hidden = detectable(found.deviation, found.seeds, **power)
     needed = seeds_needed(found.difference, found.deviation, **power)
-    seen = points(found.difference, best.metric)
     more = (
         f"To tell a difference of {seen}, as seen here, about {needed} seeds would do."
         if needed
@@ -69,7 +74,7 @@ def _better(found: Effect, metric: str) -> str:
     if found.ratio is None or metric not in ERRORS:
         return f"has {points(found.difference, metric)} more in {metric} than"
     few = "fewer" if metric != "r2" else "less"
-    return ERRORS[metric].format(f"{100 * (1 - found.ratio[0]):.2g} % {few}")
+    return ERRORS[metric].format(f"{_short(100 * (1 - found.ratio[0]))} % {few}")
 
 
 def _how_sure(found: Effect, metric: str) -> str:
@@ -77,5 +82,5 @@ def _how_sure(found: Effect, metric: str) -> str:
         ends = f"{points(found.low, metric)} to {points(found.high, metric)}"
     else:
         _, low, high = found.ratio
-        ends = f"{100 * (1 - high):.2g} to {100 * (1 - low):.2g} %"
+        ends = f"{_short(100 * (1 - high))} to {_short(100 * (1 - low))} %"
     return f" (95 % interval {ends}, p = {found.p_value:.2g})"

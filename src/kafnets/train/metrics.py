@@ -56,11 +56,14 @@ def scores(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
 
 
 def average_precision(scores: Tensor, target: Tensor) -> float:
-    """The mean, over positive rows, of the share of positives among all rows that score as high."""
+    """The mean, over positive rows, of the share of positives among all rows that score as high.
+
+    NaN without positive rows.
+    """
     values, places = torch.unique(-scores.double(), return_inverse=True)
     rows = torch.bincount(places, minlength=len(values)).cumsum(0)
     positives = torch.bincount(places[target == 1], minlength=len(values))
-    return ((positives * positives.cumsum(0)).double() / rows).sum().item() / int(positives.sum())
+    return (((positives * positives.cumsum(0)).double() / rows).sum() / positives.sum()).item()
 
 
 def auc(scores: Tensor, target: Tensor) -> float:
