@@ -161,6 +161,39 @@ def test_the_saved_network_is_the_trained_one(tmp_path: Path) -> None:
         Predictor.load(tmp_path / "nowhere")
 
 
+def test_a_predictor_of_a_data_set_by_name_goes_by_names_that_it_knows() -> None:
+    one = plan("iris", None, ["relu"], hidden=(8,), seeds=1).networks[0]
+    predictor = Predictor.of(one.build(splits := one.load()), one.architecture(splits), splits)
+    rows = np.random.default_rng(0).normal(3, 2, size=(20, 4))
+    expected = predictor.predict_proba(rows)
+    frame = pd.DataFrame(rows, columns=list(predictor.feature_names))
+    for same in (
+        frame[frame.columns[::-1]],
+        frame.assign(other="text"),
+        frame.rename(columns="its {}".format),
+    ):
+        np.testing.assert_array_equal(predictor.predict_proba(same), expected)
+    with pytest.raises(ValueError, match="the table has no column 'x2'"):
+        predictor.predict(frame.rename(columns={"x2": "y"}))
+
+
+def test_targets_that_scores_are_for(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": generator.normal(size=60)})
+    frame["y"] = [f"{20_000 + 5_000 * each:,.1f}" for each in frame["a"]]
+    planned = plan(frame, "y", ["relu"], hidden=(8,), seeds=1, output=tmp_path)
+    splits, one = planned.splits(0), planned.networks[0]
+    predictor = Predictor.of(one.build(splits), one.architecture(splits), splits, planned.target)
+    numbers = [float(each.replace(",", "")) for each in frame["y"]]
+    assert predictor.scores(frame) == predictor.scores(frame[["a"]], numbers)
+    with pytest.raises(ValueError, match="target has no value in row 3: leave such rows out"):
+        predictor.score(frame, [*numbers[:2], None, *numbers[3:]])
+    with pytest.raises(ValueError, match=r"target must have one value per row, 60, got the shape \(1,\)"):
+        predictor.score(frame, numbers[:1])
+    with pytest.raises(ValueError, match="target: the column 'y' should hold numbers"):
+        predictor.score(frame, ["many"] * 60)
+
+
 def test_a_damaged_predictor_is_refused_in_one_line(tmp_path: Path) -> None:
     splits = (one := plan("iris", None, ["kaf"], hidden=(8,), seeds=1).networks[0]).load()
     Predictor.of(one.build(splits), one.architecture(splits), splits).save(tmp_path / "best")

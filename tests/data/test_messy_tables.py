@@ -3,7 +3,7 @@
 import gzip
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -254,6 +254,9 @@ def test_excel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([3, 2, None], (2, 3)),
         ([True, False, None], (False, True)),
         (pd.array([3, 2, None], dtype="Int64"), (2, 3)),
+        (pd.Categorical([3, 2, None]), (2, 3)),
+        (pd.Categorical([True, False, True]), (False, True)),
+        (pd.Categorical(["yes", "no", "yes"]), ("no", "yes")),
     ],
 )
 def test_classes_stay_what_they_were(target: Any, values: tuple[Any, ...]) -> None:
@@ -263,6 +266,19 @@ def test_classes_stay_what_they_were(target: Any, values: tuple[Any, ...]) -> No
     assert splits.class_values == values
     assert [type(each) for each in splits.class_values] == [type(each) for each in values]
     assert splits.classes == tuple(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
+
+
+def test_a_target_that_is_a_column_too_is_not_learned_from() -> None:
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 60), "y": np.arange(60) % 2})
+    for target, name in ((frame["y"], "y"), (frame["y"].to_numpy(), "target")):
+        given = frame.rename(columns={"y": name})
+        with pytest.raises(ValueError, match=f"target is called '{name}', as a column is: give target="):
+            tables.read(given, target)
+        assert [each.name for each in tables.read(given, target, drop=[name]).columns] == ["a"]
+    numbered = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)))
+    assert [each.name for each in tables.read(numbered, "2", drop=cast(Any, [0])).columns] == ["1"]
+    with pytest.raises(ValueError, match="has no column '7': it has 0, 1, 2"):
+        tables.read(numbered, "2", drop=cast(Any, [7]))
 
 
 def test_classes_of_a_csv_stay_what_they_were(tmp_path: Path) -> None:

@@ -128,8 +128,9 @@ def read(
     path = isinstance(source, str | Path)
     name, origin = (Path(source).name, str(source)) if path else (name, name)
     frame = frame_of(source)
+    drop = list(map(str, drop))  # as columns are called
     if not isinstance(target, str):
-        frame, target = _with_target(frame, target)
+        frame, target = _with_target(frame, target, drop)
     _check_columns(frame, target, drop, origin)
     frame, notes = _without_row_numbers(frame.drop(columns=list(drop)), target)
     if gaps := int(frame[target].isna().sum()):
@@ -166,7 +167,7 @@ def load(
     return read(path, target, task=task, drop=drop).divide(seed, scaling)
 
 
-def _with_target(frame: Any, target: Any) -> tuple[Any, str]:
+def _with_target(frame: Any, target: Any, drop: Sequence[str]) -> tuple[Any, str]:
     values = np.asarray(target)
     if values.shape != (len(frame),):
         raise ValueError(
@@ -174,6 +175,8 @@ def _with_target(frame: Any, target: Any) -> tuple[Any, str]:
             f"got the shape {values.shape}"
         )
     name = str(getattr(target, "name", None) or "target")
+    if name in frame.columns and name not in drop:  # which would be learned from
+        raise ValueError(f"target is called {name!r}, as a column is: give target={name!r}, or drop that")
     while name in frame.columns:
         name += "_"
     return frame.assign(**{name: getattr(target, "array", values)}), name
@@ -188,16 +191,13 @@ def _target(
     try:
         form = number_form(values)
     except ValueError as error:
-        if task == "classification":
-            form = ""
-        else:
+        if task != "classification":
             raise ValueError(f"{origin}: {error}") from None
+        form = ""
     chosen = task or _likely_task(values, form, origin)
     if chosen == "regression":
         if not form:
-            raise ValueError(
-                f"{origin}: the column {target!r} is not all numbers, so it cannot be regression"
-            )
+            raise ValueError(f"{origin}: {target!r} is not all numbers, so it cannot be regression")
         notes += filter(None, [comma_note(values, form)])
         return numbers_of(values, origin, form), ()
     classes, labels = _classes(values, form, had_gaps)
@@ -231,6 +231,8 @@ def _classes(values: Any, form: str, had_gaps: bool) -> tuple[tuple[Any, ...], N
     import pandas as pd
     from pandas.api import types
 
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.dtype.categories.dtype)
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
         kind = {"b": "bool", "f": "float64", "u": "uint64"}.get(values.dtype.kind, "int64")
         found, labels = np.unique(values.to_numpy(dtype=kind), return_inverse=True)

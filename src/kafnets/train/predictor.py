@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from kafnets import files
-from kafnets.data.encoding import Encoding
+from kafnets.data.encoding import Column, Encoding
+from kafnets.data.numbers import number_form, numbers_of
 from kafnets.data.reading import frame_of
 from kafnets.data.scaling import Scaling
 from kafnets.data.scaling import described as scaling_described
@@ -155,13 +156,29 @@ class Predictor:
             if self.target not in rows.columns:
                 raise ValueError(f"rows have no column {self.target!r}: give target=, the true values")
             target = rows[self.target]
-        given = np.asarray(target).tolist()
+        outputs, given = self._outputs(rows), np.asarray(target)
+        if given.shape != (len(outputs),):
+            raise ValueError(
+                f"target must have one value per row, {len(outputs)}, got the shape {given.shape}"
+            )
+        return metrics.scores(self.task, outputs, self._true(given))
+
+    def _true(self, given: NDArray[Any]) -> torch.Tensor:
+        """Class numbers, or numbers."""
+        if self.task == "regression":
+            if given.dtype.kind not in "fiub":
+                import pandas as pd
+
+                column = pd.Series(given, name=self.target or "target")
+                given = numbers_of(column, "target", number_form(column) or "number")
+            values = given.astype(np.float64)
+            if gaps := np.flatnonzero(np.isnan(values)).tolist():
+                raise ValueError(f"target has no value in row {gaps[0] + 1}: leave such rows out")
+            return torch.from_numpy(values)
         numbers: dict[Any, int] = {label: number for number, label in enumerate(self.classes)}
-        if unknown := [each for each in given if self.classes and each not in numbers]:
+        if unknown := [each for each in given.tolist() if each not in numbers]:
             raise ValueError(f"target holds {unknown[0]!r}, which is not among {list(self.classes)}")
-        true = torch.tensor([numbers[each] for each in given] if self.classes else given)
-        outputs = self._outputs(rows)
-        return metrics.scores(self.task, outputs, true if self.classes else true.to(outputs.dtype))
+        return torch.tensor([numbers[each] for each in given.tolist()])
 
     def transform(self, rows: Any) -> torch.Tensor:
         """Rows as the network sees them: encoded and scaled. New categories count as none, with a warning."""
@@ -178,9 +195,11 @@ class Predictor:
 
     def _numbers(self, rows: Any) -> NDArray[np.float64]:
         encoding = self.encoding
-        if encoding is None and isinstance(rows, str | Path | Mapping):
-            rows = frame_of(rows)
         named = isinstance(rows, str | Path | Mapping) or hasattr(rows, "columns")
+        if encoding is None and named:
+            rows = frame_of(rows)
+            if {*rows.columns} & {*self.feature_names}:  # else by their places
+                encoding = Encoding(tuple(map(Column, self.feature_names)))
         if encoding is None or not (named or any(each.categories is not None for each in encoding.columns)):
             array = np.asarray(rows, dtype=np.float64)
             wanted = len(self.scaling.median)
