@@ -167,6 +167,9 @@ def compare(
     """
     if seeds < 1 or jobs < 1:
         raise ValueError(f"seeds and jobs must be integers ≥ 1, got {seeds} and {jobs}")
+    for name, given in (("activations", activations), ("rivals", rivals), ("drop", drop)):
+        if isinstance(given, str) and (name, given) != ("activations", "all"):
+            raise ValueError(f"{name} must be a list of names, got {given!r}: give [{given!r}]")
     output, rivals = Path(output), list(rivals)
     planned = plan(
         data,
@@ -191,8 +194,12 @@ def compare(
     if not is_first():  # of several processes that torchrun has started
         raise SystemExit(0)
     records = finished(planned.runs, output)
-    if not records:
-        raise ValueError("no run finished: try a smaller learning_rate")
+    if not {each.label for each in records} & {each.label for each in planned.networks}:
+        why = unfinished[0] if unfinished else "what is there cannot be read"
+        raise ValueError(
+            f"no network was trained to its end ({why}): if it diverged, try a smaller learning_rate, else "
+            "run it again"
+        )
     found = leaderboard.leaderboard(
         records, wanted=seeds, step_times=_step_times(planned, {each.label for each in records})
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import kafnets
@@ -102,6 +103,25 @@ def test_a_table_needs_a_target(frame: pd.DataFrame) -> None:
     for data in ("rows.csv", frame):
         with pytest.raises(ValueError, match="target must be the column to predict, or its values"):
             kafnets.compare(data)
+
+
+def test_names_that_are_no_lists(frame: pd.DataFrame) -> None:
+    for name in ("activations", "rivals", "drop"):
+        with pytest.raises(ValueError, match=rf"{name} must be a list of names, got 'ab': give \['ab'\]"):
+            kafnets.compare(frame, "y", **(QUICK | {name: "ab"}))
+
+
+def test_trees_alone_are_no_comparison_of_networks(frame: pd.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"no network was trained to its end \(kaf, 1 layer, seed 0 diverged"
+    ):
+        kafnets.compare(frame, "y", rivals=["forest"], learning_rate=1e38, output=tmp_path, **QUICK)
+
+
+def test_the_global_generator_stays(frame: pd.DataFrame, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path: Path) -> None:

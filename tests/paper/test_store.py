@@ -83,9 +83,10 @@ def test_added_runs_come_back(tmp_path: Path) -> None:
     shown, *others = found.records
     assert found.shapes(shown)["1/end/curves"].shape == (2, 3)
     assert not any(map(found.shapes, others))
-    write(tmp_path / "more", 2)
-    assert [each.seed for each in Store(store).add(tmp_path / "more")] == [2]
-    assert [each.seed for each in Store(store).records] == [0, 2, 25, 1]
+    for seed in (2, 3):  # to the same store
+        write(tmp_path / f"more-{seed}", seed)
+        assert [each.seed for each in found.add(tmp_path / f"more-{seed}")] == [seed]
+    assert [each.seed for each in Store(store).records] == [0, 2, 3, 25, 1]
     assert Store(store).epochs(Store(store).records[0]) == Record.of(folders[0]).epochs
 
 

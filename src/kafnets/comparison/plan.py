@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from kafnets import files
 from kafnets.comparison import prepared
 from kafnets.comparison.description import Description
@@ -25,6 +27,7 @@ from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
 from kafnets.train.predictor import Predictor
+from kafnets.train.processes import device_of
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
@@ -117,7 +120,8 @@ class Plan:
         splits = self.splits(0)
         first = [each for each in self.networks if each.seed == 0]
         runs = {each.label: stepper(each.build(splits), splits, each.settings) for each in first}
-        with threads(1):
+        device = device_of(self.networks[0].settings)
+        with threads(1), torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
             timings = interleaved(runs, seconds_a_run=SECONDS_OF_TIMING, least=15)
         return {label: timing.median / timings[REFERENCE].median for label, timing in timings.items()}
 

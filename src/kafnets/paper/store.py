@@ -127,6 +127,7 @@ class Store:
                 arrays |= _arrays_of(record, folder)
             kept = [record for record in self.records if record.experiment == experiment]
             self._write(experiment, [*kept, *(record for record, _ in own.values())], arrays)
+        self.__dict__.pop("records", None)  # to be read anew
         return added
 
     def _write(self, experiment: str, records: Iterable[Record], arrays: Shapes) -> None:
