@@ -19,7 +19,6 @@ from kafnets.registry import names
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import is_first
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE
-from kafnets.train.runs import RunFolder
 
 ACTIVATIONS = ("relu", "elu", "prelu", "tanh", "kaf", "kaf2d")
 
@@ -205,8 +204,7 @@ def compare(
     )
     planned.save_best(records)
     found.save(planned.folder, data=records[0].data.name, settings=planned.networks[0].settings.describe())
-    if all(RunFolder(output / each.folder).done for each in planned.runs):
-        planned.clear()
+    planned.clear()
     about = records[0].data
     return Comparison(
         about.name, about.task, found, tuple(records), planned.folder, about.notes, tuple(unfinished)

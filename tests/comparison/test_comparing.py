@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import kafnets
 from kafnets.cli import app
 from kafnets.comparison import plan
+from kafnets.train.runs import RunFolder
 
 QUICK: dict[str, Any] = {"activations": ["kaf"], "seeds": 2, "epochs": 4, "hidden": (6,), "progress": False}
 
@@ -116,6 +117,16 @@ def test_trees_alone_are_no_comparison_of_networks(frame: pd.DataFrame, tmp_path
         ValueError, match=r"no network was trained to its end \(kaf, 1 layer, seed 0 diverged"
     ):
         kafnets.compare(frame, "y", rivals=["forest"], learning_rate=1e38, output=tmp_path, **QUICK)
+
+
+def test_divided_rows_stay_while_another_process_needs_them(frame: pd.DataFrame, tmp_path: Path) -> None:
+    found = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    other = RunFolder(found.folder / "elu-1x6" / "seed-0")
+    with other.locked():
+        kafnets.compare(frame, "y", output=tmp_path, **(QUICK | {"seeds": 3}))
+        assert list(found.folder.glob(".rows/*.pt"))
+    kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    assert not list(found.folder.glob(".rows"))
 
 
 def test_the_global_generator_stays(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -61,6 +61,22 @@ def test_decimal_commas(texts: list[str], numbers: list[float]) -> None:
     assert "taken for decimal commas" in table.notes[0]
 
 
+def test_new_rows_with_other_commas_are_refused() -> None:
+    for old, new in ((["0,5", "1.234,5", "2"], "0.5"), (["20,376", "1,000", "12"], "1,2")):
+        table = table_of(a=old * 10)
+        assert applied(table, a=["7", None]).shape == (2, 1)
+        with pytest.raises(
+            ValueError, match=f"'a' should hold numbers: '{new}' in row 2 does not have the form"
+        ):
+            applied(table, a=["7", new])
+
+
+def test_names_of_several_levels_are_refused() -> None:
+    names = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    with pytest.raises(ValueError, match="columns must have one name each, got 2 levels: join them"):
+        tables.read(pd.DataFrame(np.zeros((20, 2)), columns=names), np.arange(20) % 2)
+
+
 def test_commas_that_may_be_either_are_refused() -> None:
     with pytest.raises(
         ValueError, match=r"'size' holds 1500 and 20,376: the comma may separate thousands or"

@@ -109,7 +109,11 @@ class Plan:
                 raise ValueError(f"{each.activation} with hidden layers of {hidden}: {error}") from error
 
     def clear(self) -> None:
-        """Remove the divided rows, and folders that are empty without them."""
+        """Remove the divided rows, and folders that are empty without them, unless others work here."""
+        for lock in self.folder.glob("*/*/.lock"):
+            with RunFolder(lock.parent).locked() as free:
+                if not free:
+                    return
         shutil.rmtree(self.folder / ROWS, ignore_errors=True)
         with suppress(OSError):
             for folder in (self.folder, self.folder.parent, self.output):

@@ -111,6 +111,12 @@ def _plain(given: Any, form: str) -> Any:
     """Text without what a form allows beside digits and a decimal point."""
     if form == "number":
         return given
+    rows, texts = distinct_texts(given, canonical=False)
+    mark = "," if form == "thousands" else "."
+    odd = [mark in each and re.fullmatch(COMMAS[form], each) is None for each in texts]
+    if any(odd):  # such as 0.5 among 0,7 and 1.234,5
+        first = int(np.flatnonzero(np.array([*odd, False])[rows])[0])
+        raise ValueError(f"{given.iloc[first]!r} in row {first + 1} does not have the form {form!r}")
     text = given.astype("str").where(given.notna())
     if form == "thousands":
         return text.str.replace(",", "", regex=False)

@@ -54,6 +54,8 @@ def frame_of(source: Any) -> Any:
             )
         frame = pd.DataFrame(array, columns=[f"x{number}" for number in range(array.shape[1])])
         frame = frame.infer_objects()
+    if frame.columns.nlevels > 1:
+        raise ValueError(f"columns must have one name each, got {frame.columns.nlevels} levels: join them")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"the table has two columns called {twice!r}: rename one")
