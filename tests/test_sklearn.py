@@ -4,7 +4,7 @@ import pickle
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -171,6 +171,15 @@ def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from(
     again.fit(features, labels)
     np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
     assert not any(name.startswith("validation") for name in again.history_[0])
+
+
+def test_whole_numbers_of_numpy_and_a_single_width(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    sizes: dict[str, Any] = {"epochs": np.int64(2), "batch_size": np.int64(16)}
+    for hidden in (4, np.array([4]), (np.int64(4),)):
+        found = KafnetClassifier(hidden=cast(Any, hidden), random_state=0, **sizes).fit(rows, rows[:, 0] > 0)
+        found.to_predictor().save(tmp_path)
+        np.testing.assert_array_equal(Predictor.load(tmp_path).predict(rows), found.predict(rows))
 
 
 def test_held_out_rows_may_lack_a_rare_class() -> None:

@@ -106,6 +106,13 @@ def test_a_table_needs_a_target(frame: pd.DataFrame) -> None:
             kafnets.compare(data)
 
 
+def test_one_width_and_whole_numbers_of_numpy(frame: pd.DataFrame, tmp_path: Path) -> None:
+    again = QUICK | {"hidden": np.int64(6), "epochs": np.int64(4)}
+    one, other = (kafnets.compare(frame, "y", output=tmp_path, **each) for each in (QUICK, again))
+    assert one.folder == other.folder
+    assert one.runs == other.runs  # nothing is trained twice
+
+
 def test_names_that_are_no_lists(frame: pd.DataFrame) -> None:
     for name in ("activations", "rivals", "drop"):
         with pytest.raises(ValueError, match=rf"{name} must be a list of names, got 'ab': give \['ab'\]"):

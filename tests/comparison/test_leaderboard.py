@@ -99,6 +99,8 @@ def test_verdicts_at_the_ends() -> None:
     assert " to 100 %, p = " in nearly  # there are no more errors to avoid than there are
     alike = ranked(records("relu", 0.8, 0.7, 0.6), records("kaf", 0.9, 0.8, 0.7)).verdict
     assert alike.startswith("kaf is 10 points better than relu with each of 3 seeds alike")
+    two = ranked(records("relu", 0.90, 0.91), records("kaf", 0.95, 0.93)).verdict
+    assert "with 2 seeds (p = 0.3); even a perfect score would not show. To tell" in two
     again = ranked(records("relu", 0.9, 0.7, 0.1), records("kaf", 0.7, 0.1, 0.9)).verdict
     assert again == "Nothing did better than relu."
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from kafnets import files
@@ -166,6 +167,7 @@ def plan(
     Their folder is named after the data and a digest of all that they have in common. So the same comparison
     is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
     """
+    hidden = np.atleast_1d(hidden).tolist()
     chosen = list(dict.fromkeys([*activations, REFERENCE]))
     for name in chosen:
         find(name)

@@ -46,6 +46,9 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
         return f"{best.label} {_better(found, best.metric)} {base.label}{_how_sure(found, best.metric)}."
     power: dict[str, Any] = {"test_to_train": best.test_to_train, "comparisons": comparisons}
     hidden = detectable(found.deviation, found.seeds, **power)
+    would_not_show = f"differences below about {points(hidden, best.metric)}"
+    if best.metric in ERRORS and hidden >= 1 - base.mean:
+        would_not_show = "even a perfect score"
     needed = seeds_needed(found.difference, found.deviation, **power)
     more = (
         f"To tell a difference of {seen}, as seen here, about {needed} seeds would do."
@@ -54,8 +57,7 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
     )
     return (
         f"No difference between {best.label} and {base.label} can be told from noise with {found.seeds} "
-        f"seeds (p = {found.p_value:.2g}); differences below about {points(hidden, best.metric)} would not "
-        f"show. {more}"
+        f"seeds (p = {found.p_value:.2g}); {would_not_show} would not show. {more}"
     )
 
 

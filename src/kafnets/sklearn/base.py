@@ -148,7 +148,8 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"activation_options must be a dictionary, or None, got {options!r}")
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
-        return Architecture(inputs, self.hidden, outputs, self.activation, options, self.dropout)
+        hidden = tuple(np.atleast_1d(self.hidden).tolist())  # as a saved one is
+        return Architecture(inputs, hidden, outputs, self.activation, options, self.dropout)
 
     def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, **what: Any) -> None:
         """From all rows but those that decide which epoch is best; then from all of them."""

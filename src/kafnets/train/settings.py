@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
@@ -118,6 +119,8 @@ class Settings:
             value = getattr(self, name)
             if value == other and name != "epochs":
                 continue
+            if isinstance(value, Integral):  # NumPy's too, which JSON does not know
+                object.__setattr__(self, name, value := int(value))
             if not isinstance(value, int) or value < 1:
                 hint = "" if name == "epochs" else f", or {other!r}"
                 raise ValueError(f"{name} must be a whole number from 1{hint}, got {value!r}")
