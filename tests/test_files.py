@@ -38,6 +38,9 @@ def test_files_and_folders_in_the_way_are_named(tmp_path: Path) -> None:
         files.write(tmp_path / "file" / "below" / "page.html", "page")
     with pytest.raises(IsADirectoryError, match="folder is a folder, but a file is to be written there"):
         files.write(tmp_path / "folder", "page")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(NotADirectoryError, match="broken is a broken link, but a folder is needed there"):
+        files.write(tmp_path / "broken" / "page.html", "page")
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     files.write(tmp_path / "link", "page")
     assert (tmp_path / "link").read_text() == "page"

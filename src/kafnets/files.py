@@ -32,9 +32,10 @@ def written_at_once(path: Path) -> Iterator[Path]:
 def make_folder(folder: Path) -> None:
     """Make it, with those that it is in, unless it is there."""
     for each in (folder, *folder.parents):
-        if each.exists():
+        if each.is_symlink() or each.exists():
             if not each.is_dir():
-                raise NotADirectoryError(f"{each} is a file, but a folder is needed there: choose another")
+                what = "a file" if each.exists() else "a broken link"
+                raise NotADirectoryError(f"{each} is {what}, but a folder is needed there: choose another")
             break
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -168,6 +168,17 @@ def test_rows_longer_than_the_header_are_an_error(tmp_path: Path, name: str) -> 
         tables.read(tmp_path / name, "y")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_row_numbers_without_a_name_are_an_error(tmp_path: Path, end: str) -> None:
+    """Pandas makes an index of them that looks like its own."""
+    path = tmp_path / "table.csv"
+    for first, step in ((0, 1), (1, 1), (100, -2)):
+        rows = [f"{first + step * number},{number},{number % 2}" for number in range(40)]
+        path.write_bytes(end.join(["a,y", *rows]).encode())
+        with pytest.raises(ValueError, match=r"table\.csv, line 2: 3 fields, but the header has 2"):
+            tables.read(path, "y")
+
+
 def test_one_longer_row_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,y\n1,0\n2,1\n3,0,4\n" + "1,0\n" * 20)
@@ -177,6 +188,12 @@ def test_one_longer_row_is_an_error(tmp_path: Path) -> None:
         tables.read(path, "y")
     path.write_text("a,y\n1,0,5\n2,1\n" + "1,0\n" * 20)
     with pytest.raises(ValueError, match=r"table\.csv, line 2: 3 fields, but the header has 2"):
+        tables.read(path, "y")
+    path.write_text("a,y\n" + "1,0,5\n" * 20 + "x" * 200_000 + ",0,5\n")
+    with pytest.raises(ValueError, match=r"table\.csv, line 2: 3 fields, but the header has 2"):
+        tables.read(path, "y")
+    path.write_text("x" * 200_000 + ",y\n" + "1,0,5\n" * 20)
+    with pytest.raises(ValueError, match=r"table\.csv cannot be read as csv: field larger than field limit"):
         tables.read(path, "y")
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import re
 import zipfile
 import zlib
@@ -88,7 +89,7 @@ def read_frame(path: Path) -> Any:
         raise ValueError(f"{path} is not UTF-8 ({error}): save it as that") from error
     except _RowError as error:
         raise ValueError(f"{path}, {error}") from None
-    except (pd.errors.ParserError, ValueError, OSError, KeyError) as error:
+    except (pd.errors.ParserError, csv.Error, ValueError, OSError, KeyError) as error:
         told = re.sub(r"^Error tokenizing data\. C error: ", "", str(error).strip())
         raise ValueError(f"{path} cannot be read as {kind.lstrip('.')}: {told}") from error
 
@@ -119,9 +120,13 @@ def _read_csv(path: Path) -> Any:
     """As pandas does, but rows that are too long are an error, and codes with leading zeros stay text."""
     import pandas as pd
 
+    try:
+        pd.read_csv(path, header=None, nrows=2, dtype=str)
+    except pd.errors.ParserError:  # else pandas would take the first columns for an index
+        if told := _first_long_row(path):
+            raise _RowError(told) from None
+        raise
     frame = pd.read_csv(path)
-    if not isinstance(frame.index, pd.RangeIndex):  # pandas has taken the first columns for an index
-        raise _RowError(_first_long_row(path))
     whole = [name for name in frame.columns if _holds_integers(frame[name])]
     if whole and _has_leading_zeros(path):
         text = pd.read_csv(path, usecols=whole, dtype=str)
@@ -161,8 +166,9 @@ def _has_leading_zeros(path: Path) -> bool:
 
 
 def _first_long_row(path: Path) -> str:
+    """Which line has more fields than the header; nothing if none has."""
     with _opened(path) as stream:
-        rows = csv.reader(line.decode("utf-8", "replace") for line in stream)
+        rows = csv.reader(io.TextIOWrapper(stream, "utf-8", "replace"))  # lines may end with \r
         width = len(next(rows))
         for row in rows:
             if len(row) > width:
@@ -170,4 +176,4 @@ def _first_long_row(path: Path) -> str:
                     f"line {rows.line_num}: {len(row)} fields, but the header has {width}: quote fields that "
                     "contain commas, and give every column a name"
                 )
-    return f"rows have more fields than the header, which has {width}"
+    return ""
