@@ -58,7 +58,7 @@ EDGES = {
     "benchmark": (
         "autograd comparison data frontends jax keras networks nn ops provenance registry rl timing train"
     ),
-    "comparing": "comparison registry report train",
+    "comparing": "checks comparison registry report train",
     "paper": (
         "benchmark comparison data files inspection kernels networks nn plot provenance registry rl train zoo"
     ),

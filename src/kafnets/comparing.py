@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from kafnets.checks import check_integer
 from kafnets.comparison import leaderboard
 from kafnets.comparison.leaderboard import Leaderboard
 from kafnets.comparison.plan import BEST, plan
@@ -164,8 +165,10 @@ def compare(
         training: ``epochs``, ``learning_rate`` and other settings, see ``kafnets.train.Settings``; by default
             those of ``kafnets.train.recipe``.
     """
-    if seeds < 1 or jobs < 1:
-        raise ValueError(f"seeds and jobs must be integers ≥ 1, got {seeds} and {jobs}")
+    check_integer("seeds", seeds)
+    check_integer("jobs", jobs)
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
     for name, given in (("activations", activations), ("rivals", rivals), ("drop", drop)):
         if isinstance(given, str) and (name, given) != ("activations", "all"):
             raise ValueError(f"{name} must be a list of names, got {given!r}: give [{given!r}]")

@@ -117,6 +117,9 @@ def test_names_that_are_no_lists(frame: pd.DataFrame) -> None:
     for name in ("activations", "rivals", "drop"):
         with pytest.raises(ValueError, match=rf"{name} must be a list of names, got 'ab': give \['ab'\]"):
             kafnets.compare(frame, "y", **(QUICK | {name: "ab"}))
+    for name, value in (("seeds", 2.5), ("jobs", 0), ("task", "ranking")):
+        with pytest.raises((ValueError, TypeError), match=f"{name} must be .*, got {value!r}"):
+            kafnets.compare(frame, "y", **(QUICK | {name: value}))
 
 
 def test_trees_alone_are_no_comparison_of_networks(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -105,6 +105,14 @@ def test_verdicts_at_the_ends() -> None:
     assert again == "Nothing did better than relu."
 
 
+def test_seeds_that_not_all_have() -> None:
+    relu, kaf = records("relu", *RELU), records("kaf", *KAF)
+    found = ranked(relu[:4], kaf, records("elu", *KAF[1:4]), records("tanh", *RELU)[4:])
+    assert "over up to 4 seeds" in found.test
+    cells = {told[1]: dict(zip(found.table().headings, told, strict=True)) for told in found.table().rows}
+    assert cells["tanh"]["vs. relu"] == cells["tanh"]["p"] == "-"
+
+
 def test_ties_share_a_rank() -> None:
     found = ranked(records("relu", 1.0, 1.0), records("kaf", 1.0, 1.0), records("elu", 0.9, 1.0))
     assert [(row.rank, row.label) for row in found.rows] == [(1, "relu"), (1, "kaf"), (3, "elu")]

@@ -195,12 +195,16 @@ def _sentence(tested: Sequence[Effect], reference: str, comparisons: int, test_t
         if comparisons > 1
         else ", with 95 % intervals"
     )
-    return f"Each is tested against {reference} by a {name} over {tested[0].seeds} seeds{corrected}."
+    counts = {each.seeds for each in tested}
+    seeds = f"{'up to ' if len(counts) > 1 else ''}{max(counts)} seeds"
+    return f"Each is tested against {reference} by a {name} over {seeds}{corrected}."
 
 
 def _interval(one: Effect | None) -> str:
     if one is None:
         return "reference"
+    if math.isnan(one.difference):  # no seed is finished for both
+        return NOTHING
     interval = "" if math.isnan(one.low) else f" [{one.low:+.4f}, {one.high:+.4f}]"
     return f"{one.difference:+.4f}{interval}"
 
