@@ -1,6 +1,7 @@
 """The native kernels' bases at the ends of the real line."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -35,7 +36,7 @@ def test_far_away(kernels: native.Kernels, name: str, dtype: torch.dtype, rows: 
     base = TORCH_FUNCTIONS[name](finite)
     (by_s,) = torch.autograd.grad(base.sum(), finite)
     ends = torch.tensor([RIGHT.get(name, (math.inf, 1)), LEFT.get(name, (0, 0))], dtype=torch.float64)
-    close = {"rtol": 1e-6 if dtype is torch.float32 else 1e-14, "atol": 1e-12}
+    close: dict[str, Any] = {"rtol": 1e-6 if dtype is torch.float32 else 1e-14, "atol": 1e-12}
     wanted = torch.cat([base.detach()[:, 0], ends[:, 0]]), torch.cat([by_s[:, 0], ends[:, 1]])
     torch.testing.assert_close(value[: len(places), 0].double(), wanted[0], **close)
     torch.testing.assert_close(slope[: len(places), 0].double(), wanted[1], **close)
