@@ -55,7 +55,10 @@ def test_the_wheel_works_outside_the_repository(built: Path, tmp_path: Path) -> 
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(tmp_path)
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import torch, kafnets; "
+        # An editable installation would be found first.
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "sys.meta_path[:] = [each for each in sys.meta_path if 'ScikitBuild' not in type(each).__name__]; "
+        "import torch, kafnets; "
         "assert kafnets.__file__.startswith(sys.argv[1]); print(kafnets.KAF(4)(torch.ones(2, 4)).shape)"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

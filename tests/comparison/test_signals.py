@@ -58,7 +58,7 @@ def begin() -> Iterator[Any]:
     yield start
     for process in begun:
         process.kill()
-        process.wait()
+        process.communicate()  # which closes its output, too
 
 
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:

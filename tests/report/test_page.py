@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four settings of three seeds, one of them a 2D one; one unfinished, one damaged; a hostile label."""
     root = tmp_path_factory.mktemp("runs")
     for seed in range(3):
-        write_run(root, "relu", seed, 0.90 + 0.01 * seed)
+        write_run(root, "relu", seed, 0.90 + 0.02 * seed)
         write_run(root, "kaf", seed, 0.95 + 0.01 * seed, neurons=20, dictionary=(-2.0, 2.0))
         write_run(root, "kaf2d", seed, 0.93 + 0.01 * seed, surfaces=True)
         write_run(root, EVIL, seed, 0.5 + 0.01 * seed)
