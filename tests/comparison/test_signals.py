@@ -58,7 +58,9 @@ def begin() -> Iterator[Any]:
     yield start
     for process in begun:
         process.kill()
-        process.communicate()  # which closes its output, too
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:
