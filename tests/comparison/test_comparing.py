@@ -1,4 +1,4 @@
-"""kafnets.compare as a function: tables, frames and arrays, and the same numbers as the command."""
+"""kafnets.compare as a function: tables, frames and arrays."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from typer.testing import CliRunner
 
 import kafnets
-from kafnets.cli import app
 from kafnets.comparison import plan
 from kafnets.train.runs import RunFolder
 
@@ -33,53 +31,6 @@ def frame() -> pd.DataFrame:
 
 def numbers(ranking: pd.DataFrame) -> Any:
     return json.loads(ranking.drop(columns="step_time").to_json(orient="records", double_precision=15))
-
-
-NOTEBOOK = """
-import kafnets
-found = kafnets.compare("rows.csv", target="y", **QUICK)
-found.ranking
-assert "<table>" in found._repr_html_()
-assert found.plot().get_xlabel() == "test auc, rows.csv"
-found.best.predict("rows.csv")
-"""
-
-
-def test_a_notebook_and_the_command_give_the_same_ranking(
-    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame.to_csv("rows.csv", index=False)
-    scope: dict[str, Any] = {"QUICK": QUICK | {"output": "notebook"}}
-    for cell in NOTEBOOK.strip().splitlines():
-        exec(cell, scope)
-    found = scope["found"]
-    command = [
-        "compare",
-        "rows.csv",
-        "--target",
-        "y",
-        "--activations",
-        "kaf",
-        "--seeds",
-        "2",
-        "--epochs",
-        "4",
-    ]
-    result = CliRunner().invoke(app, [*command, "--hidden", "6", "--output", "runs [/x]", "--jobs", "2"])
-    assert result.exit_code == 0, result.output
-    assert "runs [/x]/compare/rows-" in result.output
-    (stored,) = Path("runs [/x]").rglob("ranking.json")
-    assert stored.parent.name == found.folder.name
-    rows = json.loads(stored.read_text())["rows"]
-    for ours, theirs in zip(found.ranking.to_dict("records"), rows, strict=True):
-        for name in ("rank", "activation", "mean", "deviation", "difference", "low", "high", "p_value"):
-            assert ours[name] == theirs[name] or (pd.isna(ours[name]) and theirs[name] is None), name
-    best = CliRunner().invoke(app, ["predict", str(stored.parent / "best"), "rows.csv"])
-    predicted = found.best.predict("rows.csv")
-    assert best.output.splitlines() == ["y", *map(str, predicted)]
-    assert predicted.dtype == np.int64
-    assert not list(Path("notebook").rglob(".rows"))  # they have had their day
 
 
 def test_frames_and_arrays_are_as_good_as_files(frame: pd.DataFrame, tmp_path: Path) -> None:
