@@ -80,7 +80,13 @@ class Base(Configurable):
         """What is added to the expansion, from b(s) and the weight."""
         if self.form == "fixed":
             return value
-        return weight * value if self.form == "weighted" else s + weight * (value - s)
+        if self.form == "weighted":
+            return weight * value
+        return value + (1 - weight) * (s - value)  # a weight of 1 leaves b(s), however large s is
+
+    def by_weight(self, s: Any, value: Any) -> Any:
+        """The derivative of that by the weight, in which it is linear."""
+        return value if self.form == "weighted" else value - s
 
     def value(self, xp: Any, s: Any, weight: Any = None) -> Any:
         """What is added to the expansion, by any array library; channels last if there are weights."""

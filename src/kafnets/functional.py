@@ -20,7 +20,8 @@ from kafnets.arguments import check_expansion, checked_call
 from kafnets.expansion import Expansion
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
-from kafnets.ops.kaf import nan_in_slopes, terms
+from kafnets.ops.formula import nan_in_slopes
+from kafnets.ops.kaf import terms
 from kafnets.ops.kaf2d import formula_of
 from kafnets.ops.layout import in_groups
 

@@ -7,7 +7,7 @@ import torch
 
 import kafnets
 from kafnets import KAF, KAF2D, Gaussian, Kernel, Periodic, Polynomial, ReLUKernel, Softplus
-from kafnets.ops import native
+from kafnets.ops import hinge_sum, native
 from tests.ops.cases import RUNNABLE
 
 KERNELS_2D = [Gaussian(), Gaussian(learn_gamma=True), Polynomial(2), Periodic()]
@@ -68,3 +68,40 @@ def test_the_slope_of_the_relu_kernel(backend: str) -> None:
         (by_s,) = torch.autograd.grad(result.sum(), s)
     assert result.isnan().tolist() == [[True, False]]
     assert by_s.isnan().tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize("backend", [*RUNNABLE, "portable", "composite"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["srelu", "apl", "hermite", "paf", "saf"])
+@pytest.mark.parametrize("rows", [2, 40])
+def test_other_formulas(
+    backend: str, dtype: torch.dtype, name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if backend in RUNNABLE:
+        monkeypatch.setattr(native, "kernels", native.Kernels(native.load(backend).module))
+    module = kafnets.create(name, 3).to(dtype)
+    s = torch.randn(rows, 3, dtype=dtype, generator=torch.Generator().manual_seed(0))
+    s[1, 1] = math.nan
+    s.requires_grad_()
+    with kafnets.use_backend("cpu" if backend in RUNNABLE else backend):
+        result = module(s)
+        by_s, *by_parameters = torch.autograd.grad(result.sum(), [s, *module.parameters()])
+    assert torch.equal(result.isnan(), s.isnan())
+    assert torch.equal(by_s.isnan(), s.isnan())
+    for each in by_parameters:
+        assert each.isfinite()[[0, 2]].all()
+        assert name in ("paf", "saf") or each[1].isnan().all()
+
+
+@pytest.mark.parametrize("backend", [*RUNNABLE, "portable"])
+def test_hinges_that_are_closed_at_infinity(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if backend in RUNNABLE:
+        monkeypatch.setattr(native, "kernels", native.Kernels(native.load(backend).module))
+    places = torch.tensor([[-1.0, 1.0]])
+    s = torch.tensor([[math.inf], [0.5]])
+    slopes = torch.tensor([[0.5, 0.25]], requires_grad=True)
+    with kafnets.use_backend("cpu" if backend in RUNNABLE else backend):
+        result = hinge_sum(s, slopes, places, to_the_right=0, rectified=True, dim=1)
+        (by_slopes,) = torch.autograd.grad(result.sum(), slopes)
+    assert result.tolist() == [[math.inf], [0.625]]
+    assert by_slopes.tolist() == [[0.0, 0.5]]

@@ -70,7 +70,7 @@ def kaf_outside(
     r"""With c = s moved to the nearest edge, and :math:`e(s) = \sum_i \alpha_i \kappa(s, d_i)`:
 
     constant tails are e(c), linear ones :math:`e(c) + e'(c) (s - c)`. To that comes b(s), w b(s), or
-    :math:`s + w (b(s) - s)`.
+    :math:`s + w (b(s) - s)`, which keeps more digits as :math:`(1 - w) s + w b(s)`.
     """
     s, alpha, d, u = (np.asarray(each, dtype=np.float64) for each in (s, alpha, dictionary, upstream))
     rows = tuple(range(s.ndim - 1))
@@ -90,6 +90,6 @@ def kaf_outside(
             value, by_s, by_weight = value + weight * b, by_s + weight * b_slope, (u * b).sum(rows)
         else:
             assert weight is not None
-            value, by_s = value + s + weight * (b - s), by_s + 1 + weight * (b_slope - 1)
+            value, by_s = value + ((1 - weight) * s + weight * b), by_s + ((1 - weight) + weight * b_slope)
             by_weight = (u * (b - s)).sum(rows)
     return Outside(value, u * by_s, by_alpha, by_weight)

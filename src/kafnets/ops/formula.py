@@ -65,3 +65,13 @@ def columns(table: Tensor, s: Tensor, dim: int) -> Sequence[Tensor]:
 def over_channels(value: Tensor, dim: int) -> Tensor:
     """The sum over all axes but that of the channels, as a column of the table's gradient."""
     return value.movedim(dim, 0).flatten(1).sum(1) if value.dim() > 1 else value
+
+
+def nan_in_slopes(s: Tensor, inputs: int = 1) -> Tensor:
+    """The same values; but derivatives of what is computed from NaN become NaN, whatever autograd says.
+
+    One NaN among ``inputs`` neighbors that a function takes makes all of them NaN.
+    """
+    apart = s.unflatten(-1, (-1, inputs))
+    missing = apart.isnan().any(-1, keepdim=True)
+    return (apart * torch.where(missing, torch.nan, 1.0).to(s.dtype)).flatten(-2)

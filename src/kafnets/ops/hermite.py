@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from kafnets.ops.dispatch import apply
-from kafnets.ops.formula import FORMULAS, Formula, columns, over_channels
+from kafnets.ops.formula import FORMULAS, Formula, columns, nan_in_slopes, over_channels
 
 
 def hermite_sum(s: Tensor, coefficients: Tensor, *, dim: int) -> Tensor:
@@ -21,7 +21,7 @@ class HermiteFunctions(Formula):
     kernel = "hermite"
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
-        result = torch.zeros_like(s)
+        result, s = torch.zeros_like(s), nan_in_slopes(s)
         for coefficient, psi in zip(columns(table, s, dim), _hermite_functions(s), strict=False):
             result = torch.addcmul(result, coefficient, psi)
         return result

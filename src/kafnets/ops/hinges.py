@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from kafnets.ops.dispatch import apply
-from kafnets.ops.formula import FORMULAS, Formula, columns, over_channels
+from kafnets.ops.formula import FORMULAS, Formula, columns, nan_in_slopes, over_channels
 
 
 def hinge_sum(
@@ -34,19 +34,20 @@ class Hinges(Formula):
         self.settings = (float(to_the_right), float(rectified), 0.0, 0.0, 0.0)
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
-        result = s.relu() if self.rectified else s
+        result = nan_in_slopes(s).relu() if self.rectified else s
         for slope, opening, _ in self._hinges(s, table, dim):
-            result = torch.addcmul(result, slope, opening.relu())
+            result = torch.addcmul(result, slope, nan_in_slopes(opening).relu())
         return result
 
     def gradients(
         self, upstream: Tensor, s: Tensor, table: Tensor, dim: int, wanted: tuple[bool, bool]
     ) -> tuple[Tensor, Tensor]:
-        of_s = torch.where(s > 0, upstream, 0) if self.rectified else upstream
+        of_s = torch.where(s > 0, upstream, s.relu()) if self.rectified else upstream  # NaN stays NaN
         of_slopes, of_places = [], []
         for slope, opening, side in self._hinges(s, table, dim):
-            reaching = torch.where(opening > 0, upstream, 0)
-            of_slopes.append(over_channels(reaching * opening, dim))
+            opened = opening.relu()
+            reaching = torch.where(opening > 0, upstream, opened)
+            of_slopes.append(over_channels(upstream * opened, dim))
             of_places.append(over_channels(reaching, dim) * slope.flatten() * -side)
             of_s = torch.addcmul(of_s, reaching, slope, value=side)
         return of_s, torch.stack([*of_slopes, *of_places], 1)

@@ -16,7 +16,7 @@ from kafnets.expansion import TAILS, Dictionary, Expansion
 from kafnets.fixed_functions import BASE_FORMS, Base
 from kafnets.kernels import Gaussian
 from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
-from kafnets.ops.formula import FORMULAS, Formula, Settings
+from kafnets.ops.formula import FORMULAS, Formula, Settings, nan_in_slopes
 from kafnets.ops.layout import in_layout_of
 from kafnets.ops.library import TORCH
 
@@ -36,16 +36,6 @@ class Parts(NamedTuple):
     alpha: Tensor
     weight: Tensor | None
     gamma: Tensor | None
-
-
-def nan_in_slopes(s: Tensor, inputs: int = 1) -> Tensor:
-    """The same values; but derivatives of what is computed from NaN become NaN, whatever autograd says.
-
-    One NaN among ``inputs`` neighbors that a function takes makes all of them NaN.
-    """
-    apart = s.unflatten(-1, (-1, inputs))
-    missing = apart.isnan().any(-1, keepdim=True)
-    return (apart * torch.where(missing, torch.nan, 1.0).to(s.dtype)).flatten(-2)
 
 
 class ExpansionFormula(Formula):
@@ -162,9 +152,9 @@ class ExpansionFormula(Formula):
     def _by_table(self, u: Tensor, s: Tensor, parts: Parts) -> Tensor:
         expansion = self.expansion if parts.gamma is None else self.expansion.with_gamma(parts.gamma)
         columns = [kaf.by_coefficients(TORCH, expansion, u, s)]
-        if parts.weight is not None:  # the base is linear in it
-            nothing, one = torch.zeros_like(parts.weight), torch.ones_like(parts.weight)
-            by_weight = self.base_of(s, one) - self.base_of(s, nothing)
+        if parts.weight is not None:
+            assert expansion.base is not None
+            by_weight = expansion.base.by_weight(s, TORCH_FUNCTIONS[expansion.base.function](s))
             columns.append((u * by_weight).sum(0).unsqueeze(1))
         if parts.gamma is not None:
             columns.append((u * kaf.by_gamma(TORCH, expansion, s, parts.alpha)).sum(0).unsqueeze(1))

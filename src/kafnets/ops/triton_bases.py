@@ -87,5 +87,6 @@ def added(
         return tl.zeros_like(s), tl.zeros_like(s), tl.zeros_like(s)
     value, slope = _base(s, function)
     if form == "residual":
-        return s + weight * (value - s), 1.0 + weight * (slope - 1.0), value - s
+        rest = 1.0 - weight
+        return rest * s + weight * value, rest + weight * slope, value - s
     return weight * value, weight * slope, value

@@ -192,7 +192,7 @@ class Activations {
       case BaseForm::kWeighted:
         return weight * base;
       case BaseForm::kResidual:
-        return straight + weight * (base - straight);
+        return (1 - weight) * straight + weight * base;
     }
     return 0;
   }

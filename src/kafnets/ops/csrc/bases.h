@@ -135,7 +135,8 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
       // x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2).
       const T low = sizeof(T) == 4 ? T(-87) : T(-700), high = sizeof(T) == 4 ? T(20) : T(40);
       const Vec<T> near = greater(splat<T>(low), lesser(splat<T>(high), s)), e = exp_corrected<0>(near, Vec<T>{});
-      const Vec<T> n = e * (e + T(2)), inverse = divide(one, n + T(2)), gate = n * inverse;
+      // A quotient, not n times the inverse: far to the right it has to be 1.
+      const Vec<T> n = e * (e + T(2)), inverse = divide(one, n + T(2)), gate = divide(n, n + T(2));
       return {by_sign(s, s, near) * gate, mul_add(near * T(4) * e, (e + T(1)) * inverse * inverse, gate)};
     }
     case Base::kSoftplus: {

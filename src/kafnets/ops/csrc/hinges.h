@@ -24,13 +24,14 @@ struct HingeSum : NothingDerived<T> {
 
   template <class Neurons>
   KAF_INLINE Vec<T> gradients(const T* table, Vec<T> s, Vec<T> upstream, T* sums) const {
-    Vec<T> result = rectified ? by_sign(s, upstream, Vec<T>{}) : upstream;
+    // At NaN everything is NaN: the greater of 0 and NaN is that.
+    Vec<T> result = rectified ? by_sign(s, upstream, greater(Vec<T>{}, s)) : upstream;
     for (int i = 0; i < count; ++i) {
-      const Vec<T> distance = opening<Neurons>(table, i, s);
-      const Vec<T> reaching = by_sign(distance, upstream, Vec<T>{});
+      const Vec<T> distance = opening<Neurons>(table, i, s), opened = greater(Vec<T>{}, distance);
+      const Vec<T> reaching = by_sign(distance, upstream, opened);
       const Vec<T> slope = Neurons::at(table, i), change = i < right ? slope * reaching : -(slope * reaching);
       result = result + change;
-      add_to<T>(sums + i * kNativeWidth<T>, reaching * distance);
+      add_to<T>(sums + i * kNativeWidth<T>, upstream * opened);
       add_to<T>(sums + (count + i) * kNativeWidth<T>, -change);
     }
     return result;

@@ -73,7 +73,7 @@ struct GaussianSum {
     if (form == BaseForm::kFixed) return result + b;
     const Vec<T> w = Neurons::at(beta, elements);
     if (form == BaseForm::kWeighted) return mul_add(w, b, result);
-    return mul_add(w, b - s, result) + s;
+    return mul_add(T(1) - w, s, mul_add(w, b, result));
   }
 
   // The derivative at s times upstream. Upstream times the terms is added to `sums`, by element and lane, still
