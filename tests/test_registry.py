@@ -133,12 +133,12 @@ def test_options_by_name_are_taken_everywhere() -> None:
 
 @pytest.mark.parametrize(("name", "words"), [
     ("kaf(bas=silu)", r"'kaf\(bas=silu\)' has no option 'bas': it takes dictionary_size, boundary"),
-    ("kaff(base=silu)", "no activation is called 'kaff': did you mean kaf"),
+    ("kaff(base=silu)", "no activation is called 'kaff': did you mean 'kaf'"),
     ("kaf(base=silu", "must end with a parenthesis, such as kaf"),
     ("kaf(base)", "must give each option once, as a number or a word, .*: got 'base'"),
     ("kaf(base=silu,base=elu)", "must give each option once"),
     ("kaf(base=../x)", "must give each option once, as a number or a word"),
-    ("kaf(base=sillu)", "base 'sillu' is not known, did you mean 'silu'"),
+    ("kaf(base=sillu)", "base 'sillu' is not known: did you mean 'silu'"),
     ("relu(slope=1)", "has no option 'slope': it takes no options"),
 ])  # fmt: skip
 def test_options_by_name_that_are_refused(name: str, words: str) -> None:

@@ -1,5 +1,7 @@
 """Checks of arguments that many rooms share."""
 
+import difflib
+from collections.abc import Iterable
 from numbers import Integral
 
 
@@ -7,3 +9,11 @@ def check_integer(name: str, value: object, least: int = 1) -> None:
     """Raise unless ``value`` is an integer of at least ``least``; NumPy's will do."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to end a message with, or go on from; nothing if no known name is near."""
+    known = list(known)
+    same = [each for each in known if each.lower() == name.lower()]
+    near = same or difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -1,14 +1,15 @@
 """Comparing activations on one table of data: the function, and what it returns."""
 
 import html
+import inspect
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from kafnets.checks import check_integer
+from kafnets.checks import check_integer, did_you_mean
 from kafnets.comparison import leaderboard
 from kafnets.comparison.leaderboard import Leaderboard
 from kafnets.comparison.plan import BEST, plan
@@ -20,8 +21,10 @@ from kafnets.registry import names
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import is_first
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE
+from kafnets.train.settings import Settings
 
 ACTIVATIONS = ("relu", "elu", "prelu", "tanh", "kaf", "kaf2d")
+SETTINGS = tuple(each.name for each in fields(Settings))
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,12 @@ def compare(
     for name, given in (("activations", activations), ("rivals", rivals), ("drop", drop)):
         if isinstance(given, str) and (name, given) != ("activations", "all"):
             raise ValueError(f"{name} must be a list of names, got {given!r}: give [{given!r}]")
+    if unknown := [each for each in training if each not in SETTINGS]:
+        own = (*SETTINGS, *inspect.signature(compare).parameters)
+        raise TypeError(
+            f"compare has no option {unknown[0]!r}: {did_you_mean(unknown[0], own)}Those of training are "
+            f"{', '.join(SETTINGS)}"
+        )
     output, rivals = Path(output), list(rivals)
     planned = plan(
         data,

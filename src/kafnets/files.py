@@ -1,11 +1,14 @@
 """Files that are written whole or not at all."""
 
+import json
+import math
 import os
 import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}(\.\w+)?")
 
@@ -44,6 +47,19 @@ def write(path: Path, content: str | bytes) -> None:
     """Write text, as UTF-8, or bytes."""
     with written_at_once(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def as_json(content: Any) -> str:
+    """Text of several lines. NaN and infinite numbers, which JSON does not know, are null."""
+    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {str(key): _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def remove_temporary(folder: Path) -> None:

@@ -4,12 +4,12 @@ Torch has functions of its own for tensors, in :mod:`kafnets.ops.fixed_functions
 differentiation finds torch's slopes, also at 0; NaN stays NaN.
 """
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kafnets.checks import did_you_mean
 from kafnets.config import Configurable
 
 Array = Any
@@ -62,9 +62,8 @@ class Base(Configurable):
 
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
-            near = difflib.get_close_matches(str(self.function), FUNCTIONS, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ":"
-            raise ValueError(f"base {self.function!r} is not known{hint} give one of {', '.join(FUNCTIONS)}")
+            hint = did_you_mean(str(self.function), FUNCTIONS)
+            raise ValueError(f"base {self.function!r} is not known: {hint}Give one of {', '.join(FUNCTIONS)}")
         if self.form not in BASE_FORMS:
             raise ValueError(f"form must be one of {', '.join(map(repr, BASE_FORMS))}, got {self.form!r}")
 

@@ -1,7 +1,6 @@
 """The one registry of activations: every name stands for a class, and the class tells its facts."""
 
 import ast
-import difflib
 import functools
 import importlib
 import importlib.metadata
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from torch import nn
+
+from kafnets.checks import did_you_mean
 
 Factory = Callable[..., nn.Module]
 """Makes an activation from the number of features, and options by keyword."""
@@ -148,11 +149,9 @@ def find(name: str) -> Factory:
     _load_own()
     called, parenthesis, rest = name.partition("(")
     if called not in _registered:
-        same = [each for each in _registered if each == called.lower()]
-        near = same or difflib.get_close_matches(called, _registered, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise ValueError(
-            f"no activation is called {called!r}: {hint}kafnets.names(), or `kafnets list`, gives all names"
+            f"no activation is called {called!r}: {did_you_mean(called, _registered)}kafnets.names(), or "
+            "`kafnets list`, gives all names"
         )
     if not parenthesis:
         return _registered[called]

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 import kafnets
 from kafnets.cli import app
 from kafnets.cli.refusals import refusing
 from kafnets.cli.sweeping import sizes_by_epoch, words
+from kafnets.comparison.table import Table
 
 
 def run(*arguments: str, columns: int = 80) -> str:
@@ -66,6 +68,27 @@ def test_the_list_fits_into_80_columns() -> None:
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)
     assert "Agostinelli" in run("list", columns=120)
+
+
+def test_tables_leave_out_then_wrap_and_never_cut() -> None:
+    names = ("kaf(base=silu,tails=linear)", "gradient boosting")
+    rows = tuple((name, "0.9000 ± 0.0100", "-0.0001 [-0.0351, +0.0349]", "12,345") for name in names)
+    table = Table("Ranking", ("activation", "test auc", "vs. relu", "parameters"), rows, "", ("parameters",))
+    shown = {}
+    for width in (60, 80, 100):
+        with (console := Console(width=width)).capture() as captured:
+            console.print(table)
+        shown[width] = captured.get()
+        assert max(map(len, shown[width].splitlines())) <= width
+        assert all(name in shown[width] for name in names)
+        assert "…" not in shown[width]
+    assert "wider terminals also show: parameters" in shown[80]
+    assert rows[0][2] in shown[80]
+    assert rows[0][2] not in shown[60]
+    assert all(text in shown[100] for row in rows for text in row)
+    with (console := Console(width=80)).capture() as captured:
+        console.print(Table("Empty", ("p", "p"), ()))
+    assert "p  p" in captured.get()
 
 
 def test_data_sets_as_json() -> None:

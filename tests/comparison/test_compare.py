@@ -88,8 +88,9 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
         UserWarning, match="column 'color' has 'violet', not seen in training: counted as none"
     ):
         assert set(predictor.predict(new)) <= {"yes", "no"}
-    again = run(table, "--target", "label", "--drop", "price", *quick(output))
-    assert "found finished" in again.output
+    again = run(table, "--target", "label", "--drop", "price", "--json", *quick(output))
+    assert "6 found finished" in again.stderr
+    assert json.loads(again.stdout) == {"folder": str(folder), "unfinished": []} | ranking
     # A table that was changed is another comparison, beside the first.
     table.write_text(table.read_text().replace("red", "pink"))
     assert run(table, "--target", "label", "--drop", "price", *quick(output)).exit_code == 0
@@ -107,7 +108,9 @@ def test_a_network_that_diverges_does_not_stop_the_others(tmp_path: Path) -> Non
         registry._registered.pop("exploding")
     assert result.exit_code == 0, result.output
     assert "relu" in result.output
-    assert "│ exploding" not in result.output
+    ranking = json.loads(next(tmp_path.rglob("ranking.json")).read_text())
+    assert {row["activation"] for row in ranking["rows"]} == {"relu"}
+    assert "note: exploding, 1 layer, seed 0 diverged" in result.output
 
 
 def test_regression_and_parquet(table: Path, tmp_path: Path) -> None:
@@ -251,9 +254,9 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
         ([table, "--target", "lable"], "did you mean 'label'?"),
         ([tmp_path / "no.csv", "--target", "x"], "no.csv does not exist"),
         (["--data", "digit"], "did you mean 'digits'?"),
-        (["--data", "digits", "--target", "x"], "--target, --task and --drop are for tables"),
+        (["--data", "digits", "--target", "x"], "target, task and drop are for tables"),
         (["--data", "digits", "--activations", "kaff"], "no activation is called 'kaff'"),
-        (["--data", "digits", "--activations", "KAF"], "no activation is called 'KAF': did you mean kaf?"),
+        (["--data", "digits", "--activations", "KAF"], "no activation is called 'KAF': did you mean 'kaf'?"),
         (["--data", "digits", "--rivals", "trees"], "rivals must be among forest, boosting, got 'trees'"),
         (["--data", "digits", "--hidden", "ten"], "--hidden must be comma-separated integers"),
         (["--data", "digits", "--hidden", "7", "--activations", "kaf2d"], "num_features must be even"),

@@ -57,6 +57,34 @@ def test_a_table_needs_a_target(frame: pd.DataFrame) -> None:
             kafnets.compare(data)
 
 
+def test_data_sets_by_name_have_a_target_and_training_has_known_options(tmp_path: Path) -> None:
+    for given in ({"target": "y"}, {"task": "regression"}, {"drop": ["x"]}):
+        with pytest.raises(
+            ValueError, match="target, task and drop are for tables: leave them out, 'iris' is"
+        ):
+            kafnets.compare("iris", output=tmp_path, **given)  # type: ignore[arg-type]
+    for name, meant in (
+        ("learning_rates", "learning_rate"),
+        ("activation", "activations"),
+        ("Seeds", "seeds"),
+    ):
+        with pytest.raises(TypeError, match=f"compare has no option '{name}': did you mean '{meant}'"):
+            kafnets.compare("iris", **{name: 1})  # type: ignore[arg-type]
+
+
+def test_folders_of_the_user_stay_and_targets_are_stripped(frame: pd.DataFrame, tmp_path: Path) -> None:
+    for folder, stays in ((tmp_path, True), (tmp_path / "new", False)):
+        with pytest.raises(ValueError, match="num_features must be even"):
+            kafnets.compare(frame, "y", output=folder, **(QUICK | {"activations": ["kaf2d"], "hidden": 7}))
+        assert folder.exists() is stays
+        assert not list(tmp_path.iterdir())
+    texts = frame.assign(y=[f" {each}s".ljust(4 + row % 2) for row, each in enumerate(frame["y"])])
+    found = kafnets.compare(pd.concat([texts, texts[:1].assign(y=" ")]), "y", output=tmp_path, **QUICK)
+    assert found.best.classes == ("0s", "1s")
+    assert found.notes == ("1 rows without a value of y were left out",)
+    assert found.best.score(texts) == (found.best.predict(texts) == texts["y"].str.strip()).mean()
+
+
 def test_one_width_and_whole_numbers_of_numpy(frame: pd.DataFrame, tmp_path: Path) -> None:
     again = QUICK | {"hidden": np.int64(6), "epochs": np.int64(4)}
     one, other = (kafnets.compare(frame, "y", output=tmp_path, **each) for each in (QUICK, again))

@@ -204,7 +204,7 @@ def test_edgewise_layers_have_tails() -> None:
             ValueError,
             "tails must be one of 'zero', 'constant', 'linear', got 'flat'",
         ),
-        (lambda: KAF(2, base="sliu"), ValueError, "base 'sliu' is not known, did you mean 'silu'"),
+        (lambda: KAF(2, base="sliu"), ValueError, "base 'sliu' is not known: did you mean 'silu'"),
         (
             lambda: KAF(2, base=cast(Any, torch.tanh)),
             TypeError,

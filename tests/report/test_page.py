@@ -93,6 +93,12 @@ def tab(browser: Any, page: Path) -> Iterator[Tab]:
 
 
 @needs_browser
+def test_records_of_stored_runs_are_no_run_folders(tmp_path: Path) -> None:
+    (tmp_path / "sensorless.jsonl").touch()
+    with pytest.raises(FileNotFoundError, match=r"holds stored records.*give the folder of your runs"):
+        write(tmp_path, tmp_path / "report.html")
+
+
 def test_the_table_sorts_and_filters(tab: Tab) -> None:
     assert tab.column(2) == ["kaf", "kaf2d", "relu", EVIL]
     tab.tab.get_by_role("button", name="parameters").click()

@@ -1,7 +1,6 @@
 """``kafnets list``."""
 
 import dataclasses
-import json
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import AsJson, print_json
 
 COLUMNS = {
     "name": 0,
@@ -26,7 +26,7 @@ COLUMNS = {
 
 def list_activations(
     family: Annotated[str | None, typer.Option(help="One family only, such as splines.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the activations: what each is, what it learns, and how it behaves.
 
@@ -41,8 +41,7 @@ def list_activations(
     with refusing():
         names = registry.names(family)
     if as_json:
-        rows = [{"name": name, **dataclasses.asdict(facts_of(name))} for name in names]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json([{"name": name, **dataclasses.asdict(facts_of(name))} for name in names])
         return
     console = Console()
     shown = [heading for heading, width in COLUMNS.items() if console.width >= width]

@@ -1,6 +1,5 @@
 """``kafnets bench``."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +7,8 @@ from typing import Annotated
 import typer
 
 from kafnets.cli.refusals import refusing
-from kafnets.cli.sweeping import console_of_this_process
-from kafnets.files import make_folder, write, written_at_once
+from kafnets.cli.sweeping import AsJson, console_of_this_process, print_json
+from kafnets.files import as_json, make_folder, write, written_at_once
 
 
 class What(StrEnum):
@@ -33,6 +32,7 @@ def bench(
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
     quick: Annotated[bool, typer.Option(help="Fewer repetitions, for a first look.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Check that what is fast is right, then time it beside what people use otherwise.
 
@@ -58,13 +58,16 @@ def bench(
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None
-    for table in (report if what == What.kernels else measured).tables(result):
-        console.print(table.rich())
-    if "bars" in result:
-        console.print(report.bars_table(result).rich())
-    console.print(report.source(result), soft_wrap=True)
-    write(stored, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    write(stored, as_json(result))
+    if json:
+        print_json(result)
+    else:
+        for table in (report if what == What.kernels else measured).tables(result):
+            console.print(table)
+        if "bars" in result:
+            console.print(report.bars_table(result))
+        console.print(report.source(result), soft_wrap=True)
     if what == What.kernels:
         with written_at_once(output / "kernels.png") as temporary:
             report.draw(result, temporary)
-    console.print(f"stored in {stored}", soft_wrap=True)
+    typer.echo(f"stored in {stored}", err=True)

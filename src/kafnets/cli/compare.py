@@ -1,5 +1,6 @@
 """``kafnets compare``."""
 
+import json
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -8,9 +9,11 @@ import typer
 
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import (
+    AsJson,
     EngineName,
     console_of_this_process,
     interruptible,
+    print_json,
     sizes_by_epoch,
     whole_numbers,
     words,
@@ -65,6 +68,7 @@ def compare(
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile.")] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Which activation suits your data, and what does it cost?
 
@@ -78,13 +82,12 @@ def compare(
     """
     from kafnets.comparing import ACTIVATIONS
     from kafnets.comparing import compare as compared
+    from kafnets.comparison.leaderboard import RANKING
 
     if (table is None) == (not data):
         refuse("give either a table, with --target, or --data: see `kafnets compare --help`")
     if table is not None and not target:
         refuse(f"say which column of {table} is to be predicted: --target NAME")
-    if data and (target or task or drop):
-        refuse("--target, --task and --drop are for tables: leave them out with --data")
     if data == "cifar10":
         refuse(f"{data} holds images: compare takes tables of features, see `kafnets data list`")
     if learning_rate == 0:
@@ -118,10 +121,14 @@ def compare(
             compile=compile,
             **{name: value for name, value in chosen.items() if value is not None},
         )
-    console = console_of_this_process()
     for note in found.unfinished:
-        console.print(f"note: {note}", soft_wrap=True)
-    console.print(found.board.table(found.title).rich())
+        typer.echo(f"note: {note}", err=True)
+    if as_json:
+        stored = json.loads((found.folder / RANKING).read_text(encoding="utf-8"))
+        print_json({"folder": str(found.folder), "unfinished": found.unfinished} | stored)
+        return
+    console = console_of_this_process()
+    console.print(found.board.table(found.title))
     for text in (found.verdict, found.board.test, f"All runs are in {found.folder}."):
         console.print(text, soft_wrap=True)
     best = found.folder / "best"

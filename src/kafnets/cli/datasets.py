@@ -1,21 +1,20 @@
 """``kafnets data``."""
 
-import json
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from kafnets.cli.refusals import refusing
+from kafnets.cli.sweeping import AsJson, print_json
+from kafnets.comparison.table import Table
 
 data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is, and fetching it.")
 
 
 @data_commands.command("list")
 def list_data(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Every data set by name, and whether it is here.
 
@@ -25,18 +24,14 @@ def list_data(
 
     if as_json:
         shown = ("name", "rows", "description", "package", "here")
-        rows = [{fact: getattr(each, fact) for fact in shown} for each in data.SETS.values()]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json([{fact: getattr(each, fact) for fact in shown} for each in data.SETS.values()])
         return
-    folder = data.data_folder()
-    table = Table(
-        "name", "rows", "what", "comes with", "here", title=f"Data sets; folder: {escape(str(folder))}"
+    rows = tuple(
+        (each.name, f"{each.rows:,}", each.description, each.package, "yes" if each.here else "no")
+        for each in data.SETS.values()
     )
-    for each in data.SETS.values():
-        table.add_row(
-            each.name, f"{each.rows:,}", each.description, each.package, "yes" if each.here else "no"
-        )
-    Console().print(table)
+    title = f"Data sets; folder: {data.data_folder()}"
+    Console().print(Table(title, ("name", "rows", "what", "comes with", "here"), rows))
 
 
 @data_commands.command("get")

@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from kafnets.cli.refusals import refuse, refusing
-from kafnets.cli.sweeping import EngineName, console_of_this_process, run_all, whole_numbers, words
+from kafnets.cli.sweeping import (
+    AsJson,
+    EngineName,
+    console_of_this_process,
+    print_json,
+    run_all,
+    whole_numbers,
+    words,
+)
 
 reproduce = typer.Typer(
     no_args_is_help=True,
@@ -34,6 +42,7 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         output: Output = RUNS,
         engine: Engine = EngineName.local,
         tensorboard: TensorBoard = False,
+        as_json: AsJson = False,
     ) -> None:
         from kafnets.comparison import summary
         from kafnets.comparison.runner import finished
@@ -52,7 +61,10 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
         run_all(chosen, output, jobs=jobs, engine=engine, tensorboard=tensorboard)
         with refusing():
             found = summary.cells(finished(chosen, output), wanted=seeds)
-        console.print(result_table(found, paper.published, experiment, profile).rich())
+        if as_json:
+            print_json([cell.numbers() for cell in found])
+        else:
+            console.print(result_table(found, paper.published, experiment, profile))
 
     return command
 
@@ -91,6 +103,7 @@ def reinforcement_learning(
     output: Output = RUNS,
     engine: Engine = EngineName.local,
     tensorboard: TensorBoard = False,
+    as_json: AsJson = False,
 ) -> None:
     """Policies that learn to move on MuJoCo, by PPO, with two hidden layers of 64.
 
@@ -113,8 +126,11 @@ def reinforcement_learning(
     with refusing():
         records = finished(chosen, output)
         final, areas = (summary.cells(records, metric, wanted=seeds) for metric in ("reward", "area"))
+    if as_json:
+        print_json([cell.numbers() for cell in (*final, *areas)])
+        return
     for table in reward_tables(final, areas, steps):
-        console.print(table.rich())
+        console.print(table)
 
 
 @reproduce.command("wider")
@@ -131,6 +147,7 @@ def beyond_the_paper(
     jobs: Jobs = 1,
     output: Output = RUNS,
     engine: Engine = EngineName.local,
+    as_json: AsJson = False,
 ) -> None:
     """All activations, and trees, on more real tables, each with a learning rate chosen in validation.
 
@@ -145,13 +162,19 @@ def beyond_the_paper(
         chosen = wider.descriptions(sets, words(activations), seeds)
     console = console_of_this_process()
     run_all(chosen, output, jobs=jobs, engine=engine, tensorboard=False)
+    boards = {}
     for name in sets:
         with refusing():
             records = finished((each for each in chosen if each.data == name), output)
-            if not records:
-                console.print(f"{name}: no run finished.")
-                continue
-            console.print(leaderboard(records, wanted=seeds).table(f"{name}, tuned in validation").rich())
+            if records:
+                boards[name] = leaderboard(records, wanted=seeds)
+            else:
+                typer.echo(f"note: no run on {name} finished", err=True)
+    if as_json:
+        print_json({name: board.numbers() for name, board in boards.items()})
+        return
+    for name, board in boards.items():
+        console.print(board.table(f"{name}, tuned in validation"))
 
 
 @reproduce.command("store")

@@ -8,15 +8,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from kafnets import files
 from kafnets.cli.refusals import refuse, refusing
 
 if TYPE_CHECKING:
     from kafnets.comparison.runner import Runnable
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
+
+
+def print_json(content: Any) -> None:
+    """On standard output, where nothing else is."""
+    typer.echo(files.as_json(content), nl=False)
 
 
 class EngineName(StrEnum):

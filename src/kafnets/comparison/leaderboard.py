@@ -65,18 +65,19 @@ class Leaderboard:
         """As text, for terminals, notebooks and documents."""
         timed = any(row.step_time is not None for row in self.rows)
         tested = any(row.effect is not None and row.effect.p_value is not None for row in self.rows)
-        found = []
+        also, found = [name.replace("_", " ") for name in self.rows[0].also], []
         for row in self.rows:
             told = {"rank": str(row.rank), "activation": row.label}
             told[f"test {self.metric}"] = str(row.cell) + _missing(row.cell)
-            told |= {name.replace("_", " "): f"{mean:.4f}" for name, mean in row.also.items()}
+            told |= dict(zip(also, (f"{mean:.4f}" for mean in row.also.values()), strict=True))
             if tested:
                 told |= {f"vs. {self.reference}": _interval(row.effect), "p": _p_value(row.effect)}
             told["parameters"] = f"{row.cell.parameters:,}"
             if timed:
                 told[STEP_TIME] = NOTHING if row.step_time is None else f"{row.step_time:.2f}"
             found.append(told)
-        return Table(title, tuple(found[0]), tuple(tuple(told.values()) for told in found))
+        rows = tuple(tuple(told.values()) for told in found)
+        return Table(title, tuple(found[0]), rows, optional=("parameters", STEP_TIME, *also[::-1]))
 
     def numbers(self) -> list[dict[str, Any]]:
         """The rows as numbers, by name."""
@@ -111,8 +112,7 @@ class Leaderboard:
             "verdict": self.verdict,
             "rows": rows,
         }
-        text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-        files.write(folder / RANKING, text + "\n")
+        files.write(folder / RANKING, files.as_json(content))
 
 
 def leaderboard(
@@ -211,11 +211,3 @@ def _interval(one: Effect | None) -> str:
 
 def _p_value(one: Effect | None) -> str:
     return NOTHING if one is None or one.p_value is None else f"{one.p_value:.2g}"
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {str(key): _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content

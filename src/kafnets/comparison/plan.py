@@ -21,6 +21,7 @@ from kafnets.comparison.record import Record
 from kafnets.comparison.rivals import NAMES, Rival
 from kafnets.comparison.runner import Runnable
 from kafnets.comparison.summary import cells, complete
+from kafnets.data import SETS
 from kafnets.data import find as find_set
 from kafnets.data.splits import Splits
 from kafnets.data.tables import Table, read
@@ -47,6 +48,7 @@ class Plan:
         output: the folder of results.
         table: None for a data set by name.
         target: the name of the table's target.
+        new: folders, the innermost first, that are made for the comparison.
     """
 
     networks: list[Description]
@@ -54,6 +56,7 @@ class Plan:
     output: Path
     table: Table | None = None
     target: str | None = None
+    new: tuple[Path, ...] = ()
 
     @property
     def runs(self) -> list[Runnable]:
@@ -110,14 +113,14 @@ class Plan:
                 raise ValueError(f"{each.activation} with hidden layers of {hidden}: {error}") from error
 
     def clear(self) -> None:
-        """Remove the divided rows, and folders that are empty without them, unless others work here."""
+        """Remove the divided rows, and new folders that are empty without them, unless others work here."""
         for lock in self.folder.glob("*/*/.lock"):
             with RunFolder(lock.parent).locked() as free:
                 if not free:
                     return
         shutil.rmtree(self.folder / ROWS, ignore_errors=True)
         with suppress(OSError):
-            for folder in (self.folder, self.folder.parent, self.output):
+            for folder in self.new:
                 folder.rmdir()
 
     def step_times(self) -> dict[str, float]:
@@ -201,11 +204,18 @@ def plan(
         for name in dict.fromkeys(rivals)
         for seed in range(seeds)
     ]
-    return Plan(networks, others, output, table, told.get("target"))
+    folders = (output / "compare" / profile, output / "compare", output)
+    new = tuple(each for each in folders if not each.exists())
+    return Plan(networks, others, output, table, told.get("target"), new)
 
 
 def _read(data: Any, target: Any, task: Any, drop: Sequence[str]) -> tuple[Table | None, dict[str, Any]]:
     """The table, and how it was read; neither for a data set by name."""
+    by_name = isinstance(data, str) and data in SETS and not Path(data).exists()
+    if by_name and (target is not None or task or drop):
+        raise ValueError(
+            f"target, task and drop are for tables: leave them out, {data!r} is a data set by name"
+        )
     if target is None:
         if not isinstance(data, str) or Path(data).suffix:
             raise ValueError(

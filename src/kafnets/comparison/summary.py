@@ -1,7 +1,8 @@
 """Tables over finished runs."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,10 @@ class Cell:
     def mean_validation(self) -> float:
         """Of the validation score over the seeds: what choices are made by."""
         return float(np.mean(list(self.validation.values())))
+
+    def numbers(self) -> dict[str, Any]:
+        """All that is known of it, by name."""
+        return asdict(self) | {"mean": self.mean, "deviation": self.deviation}
 
     def errors(self, share: float) -> list[float]:
         """So much of each seed's error rate, the smallest seed first."""

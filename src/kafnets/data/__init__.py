@@ -1,7 +1,6 @@
 """Data sets, divided and prepared as in the paper, found in one folder or downloaded into it."""
 
-import difflib
-
+from kafnets.checks import did_you_mean
 from kafnets.data import bundled_sets, cifar10, package_sets, sensorless, susy
 from kafnets.data.bundled import sensorless_sample as sensorless_sample
 from kafnets.data.dataset import DataSet as DataSet
@@ -31,8 +30,7 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
 def find(name: str) -> DataSet:
     """The data set that is called so."""
     if name not in SETS:
-        near = difflib.get_close_matches(name, SETS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, SETS)
         raise ValueError(f"no data set is called {name!r}: {hint}There are {', '.join(SETS)}")
     return SETS[name]
 

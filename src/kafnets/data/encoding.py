@@ -1,6 +1,5 @@
 """Columns of a table as numbers: what is learned about them, and how it is applied."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kafnets.checks import did_you_mean
 from kafnets.data.dates import date_format, date_numbers, varying_parts
 from kafnets.data.numbers import MOSTLY, but_for, comma_note, distinct_texts, number_form, numbers_of
 from kafnets.data.reading import CODE
@@ -160,9 +160,7 @@ def hint_for(name: str, frame: Any) -> str:
     known = [str(column) for column in frame.columns]
     if len(known) == 1 and (near := [mark for mark in ";\t|" if mark in known[0]]):
         return f"columns seem to be separated by {near[0]!r}, save it with commas"
-    same = [each for each in known if each.lower() == name.lower()]
-    near = same or difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known[:20])}"
+    return did_you_mean(name, known).rstrip() or f"it has {', '.join(known[:20])}"
 
 
 def _date(given: Any, form: str) -> tuple[Column, str]:

@@ -123,6 +123,11 @@ def _plain(given: Any, form: str) -> Any:
     return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
 
 
+def stripped(value: Any) -> Any:
+    """Text without white space around it, a gap if there is nothing else; whatever is no text as it is."""
+    return value.strip() or None if isinstance(value, str) else value
+
+
 def distinct_texts(given: Any, *, canonical: bool = True) -> tuple[NDArray[np.int64], list[str]]:
     """The number of each row's text, -1 for a gap, and the texts."""
     import pandas as pd

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.data.encoding import Column, Encoding, hint_for, learned
-from kafnets.data.numbers import comma_note, number_form, numbers_of
+from kafnets.data.numbers import comma_note, number_form, numbers_of, stripped
 from kafnets.data.reading import frame_of
 from kafnets.data.splits import (
     Splits,
@@ -62,8 +62,7 @@ class Table:
         """
         target, rows = self.target, self.rows(seed)
         encoding, features = self._features(rows[0])
-        about: dict[str, Any] = {"digest": self.digest, "notes": self.notes, "encoding": encoding}
-        about["scaling"] = scaling
+        about = dict[str, Any](digest=self.digest, notes=self.notes, encoding=encoding, scaling=scaling)
         if self.class_values:
             return classification_splits(
                 self.name, features, target.astype(np.int64, copy=False), rows, self.class_values, **about
@@ -132,6 +131,8 @@ def read(
     if not isinstance(target, str):
         frame, target = _with_target(frame, target, drop)
     _check_columns(frame, target, drop, origin)
+    if frame[target].dtype.kind == "O":  # text, perhaps with white space around, or nothing else
+        frame = frame.assign(**{target: frame[target].map(stripped)})
     frame, notes = _without_row_numbers(frame.drop(columns=list(drop)), target)
     if gaps := int(frame[target].isna().sum()):
         frame = frame[frame[target].notna()].reset_index(drop=True)
@@ -263,9 +264,7 @@ def _without_row_numbers(frame: Any, target: str) -> tuple[Any, list[str]]:
 
 def _counts_rows(values: Any) -> bool:
     """From any number, in any order."""
-    from pandas.api import types
-
-    if not types.is_integer_dtype(values) or len(values) < 2 or values.isna().any():
+    if values.dtype.kind not in "iu" or len(values) < 2 or values.isna().any():
         return False
     return int(values.max()) - int(values.min()) == len(values) - 1 and bool(values.is_unique)
 

@@ -84,7 +84,12 @@ def collect(folder: Path) -> Collection:
         else:
             found.runs.append(run)
     if not (found.runs or found.unfinished or found.skipped or found.tuned):
-        raise FileNotFoundError(f"{folder} holds no run folders: give the folder of your runs")
+        what = "no run folders"
+        if any(folder.glob("*.jsonl")):
+            what = (
+                "stored records, which `kafnets reproduce all` and `kafnets figures` show, and no run folders"
+            )
+        raise FileNotFoundError(f"{folder} holds {what}: give the folder of your runs, such as kafnets-runs")
     return found
 
 

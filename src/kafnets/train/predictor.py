@@ -16,7 +16,7 @@ from torch import nn
 
 from kafnets import files
 from kafnets.data.encoding import Column, Encoding
-from kafnets.data.numbers import number_form, numbers_of
+from kafnets.data.numbers import number_form, numbers_of, stripped
 from kafnets.data.reading import frame_of
 from kafnets.data.scaling import Scaling
 from kafnets.data.scaling import described as scaling_described
@@ -176,9 +176,10 @@ class Predictor:
                 raise ValueError(f"target has no value in row {gaps[0] + 1}: leave such rows out")
             return torch.from_numpy(values)
         numbers: dict[Any, int] = {label: number for number, label in enumerate(self.classes)}
-        if unknown := [each for each in given.tolist() if each not in numbers]:
+        labels = list(map(stripped, given.tolist()))
+        if unknown := [each for each in labels if each not in numbers]:
             raise ValueError(f"target holds {unknown[0]!r}, which is not among {list(self.classes)}")
-        return torch.tensor([numbers[each] for each in given.tolist()])
+        return torch.tensor([numbers[each] for each in labels])
 
     def transform(self, rows: Any) -> torch.Tensor:
         """Rows as the network sees them: encoded and scaled. New categories count as none, with a warning."""
