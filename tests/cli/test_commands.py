@@ -56,6 +56,23 @@ def test_near_names_of_commands_are_suggested() -> None:
     assert "Did you mean 'compare'" in result.output
 
 
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        ("compare --activations relu,ka", ["relu,kaf", "relu,kaf2d"]),
+        ("compare --data dig", ["digits"]),
+        ("data get dig", ["digits"]),
+        ("reproduce wider --data wine,dig", ["wine,digits"]),
+        ("reproduce sensorless --activations kaf2", ["kaf2d"]),
+    ],
+)
+def test_the_shell_completes_names(typed: str, suggested: list[str]) -> None:
+    words = {"COMP_WORDS": f"kafnets {typed}", "COMP_CWORD": str(len(typed.split()))}
+    asked = {"_KAFNETS_COMPLETE": "complete_bash"} | words
+    result = CliRunner().invoke(app, [], env=asked, prog_name="kafnets")
+    assert result.output.split() == suggested
+
+
 def test_activations_as_json() -> None:
     rows = json.loads(run("list", "--json"))
     assert [row["name"] for row in rows] == kafnets.names()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from kafnets.cli.completion import activation_names, data_names
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import (
     AsJson,
@@ -23,8 +24,16 @@ from kafnets.cli.sweeping import (
 def compare(
     table: Annotated[Path | None, typer.Argument(help="A .csv, .csv.gz or .parquet file.")] = None,
     target: Annotated[str, typer.Option(help="The table's column to predict.")] = "",
-    data: Annotated[str, typer.Option(help="In place of a table: a name of `kafnets data list`.")] = "",
-    activations: Annotated[str, typer.Option(help="Comma-separated names, or all; see `kafnets list`.")] = "",
+    data: Annotated[
+        str,
+        typer.Option(help="In place of a table: a name of `kafnets data list`.", autocompletion=data_names),
+    ] = "",
+    activations: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated names, or all; see `kafnets list`.", autocompletion=activation_names
+        ),
+    ] = "",
     rivals: Annotated[str, typer.Option(help="Also compare with trees: forest,boosting.")] = "",
     task: Annotated[
         str, typer.Option(help="classification or regression; by default, what the target looks like.")

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from kafnets.cli.completion import data_names
 from kafnets.cli.refusals import refusing
 from kafnets.cli.sweeping import AsJson, print_json
 from kafnets.comparison.table import Table
@@ -35,7 +36,9 @@ def list_data(
 
 
 @data_commands.command("get")
-def get_data(name: Annotated[str, typer.Argument(help="One of the names of `kafnets data list`.")]) -> None:
+def get_data(
+    name: Annotated[str, typer.Argument(help="A name of `kafnets data list`.", autocompletion=data_names)],
+) -> None:
     """Download a data set if it is not here, check it, and tell what it holds.
 
     Example: kafnets data get sensorless

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kafnets.cli.completion import activation_names, data_names
 from kafnets.cli.refusals import refuse, refusing
 from kafnets.cli.sweeping import (
     AsJson,
@@ -23,7 +24,10 @@ reproduce = typer.Typer(
     "interrupt it whenever you like, and the same command resumes it.",
 )
 
-Activations = Annotated[str, typer.Option(help="Comma-separated names; default: the paper's.")]
+Activations = Annotated[
+    str,
+    typer.Option(help="Comma-separated names; default: the paper's.", autocompletion=activation_names),
+]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]
 Output = Annotated[Path, typer.Option(help="Output folder.")]
@@ -135,12 +139,15 @@ def reinforcement_learning(
 
 @reproduce.command("wider")
 def beyond_the_paper(
-    data: Annotated[str, typer.Option(help="Data sets, with commas; nine by default.")] = "",
+    data: Annotated[
+        str, typer.Option(help="Comma-separated data sets; nine by default.", autocompletion=data_names)
+    ] = "",
     activations: Annotated[
         str,
         typer.Option(
-            help="Names, with commas, all by default; 'edgewise kaf', 'random forest', 'gradient boosting' "
-            "and 'kaf unchanged', without a choice, are names too."
+            help="Comma-separated names; default: all. 'edgewise kaf', 'random forest', 'gradient boosting' "
+            "and 'kaf unchanged', without a choice, are names too.",
+            autocompletion=activation_names,
         ),
     ] = "",
     seeds: Seeds = 5,
