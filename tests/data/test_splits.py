@@ -29,7 +29,7 @@ def test_parts_become_what_training_needs() -> None:
 @pytest.mark.parametrize(
     ("features", "target", "error", "message"),
     [
-        (X, X[:, :1], ValueError, r"target must have one number a row, the shape \(rows,\), got \(30, 1\)"),
+        (X, X[:, :1, None], ValueError, r"the shape \(rows,\) or \(rows, outputs\), got \(30, 1, 1\)"),
         (X, X[:20, 0], ValueError, "features have 30 rows, but target has 20"),
         (X, np.array(["a"] * 30), TypeError, "target must be numbers, got <U1"),
     ],
@@ -47,7 +47,7 @@ def test_tasks_and_classes() -> None:
     assert splits("binary", labels % 2).classes == ("0", "1")
     assert splits("regression", X[:, 0]).classes == ()
     with pytest.raises(
-        ValueError, match="task must be binary, multiclass or regression, got 'classification'"
+        ValueError, match="task must be binary, multiclass, multilabel or regression, got 'classification'"
     ):
         splits("classification", labels)
     with pytest.raises(ValueError, match="target of train must be class numbers from 0 to 1, got -1 to 1"):

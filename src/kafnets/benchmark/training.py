@@ -50,7 +50,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
 
 def check(activation: str, splits: data.Splits) -> None:
     """On the rows of one batch, whose order does not matter, all loops must learn the same."""
-    few = replace(splits, train=data.Part(splits.train.features[:BATCH], splits.train.target[:BATCH]))
+    few = replace(splits, train=splits.train[:BATCH])
     start = nn.utils.parameters_to_vector(_network(activation).parameters()).detach()
     weights = {}
     for name, make in LOOPS.items():

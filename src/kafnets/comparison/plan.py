@@ -28,6 +28,7 @@ from kafnets.data.tables import Table, read
 from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
+from kafnets.train.losses import SQUARED_ERROR
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import device_of
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
@@ -170,6 +171,10 @@ def plan(
     Their folder is named after the data and a digest of all that they have in common. So the same comparison
     is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
     """
+    if settings.numbers != SQUARED_ERROR:  # R² ranks, and targets are standardized
+        raise ValueError(
+            f"loss must be 'squared_error' in a comparison, got {settings.loss!r}: KafnetRegressor has others"
+        )
     hidden = np.atleast_1d(hidden).tolist()
     chosen = list(dict.fromkeys([*activations, REFERENCE]))
     for name in chosen:

@@ -87,6 +87,20 @@ class Encoding:
     columns: tuple[Column, ...]
 
     @classmethod
+    def of(cls, frame: Any, called: str) -> tuple[Self, list[str]]:
+        """What all columns of a table are, and notes on what may surprise. All that are refused are named."""
+        columns, notes, refused = [], list[str](), dict[str, str]()
+        for name in frame.columns:
+            try:
+                column, note = learned(frame[name])
+                columns.append(column)
+                notes += [note] if note else []
+            except ValueError as error:
+                refused[name] = str(error)
+        raise_all(called, refused)
+        return cls(tuple(columns)), notes
+
+    @classmethod
     def described(cls, content: Mapping[str, Any]) -> Self:
         """From what :meth:`describe` gave."""
         columns = [dict[str, Any](one) for one in content["columns"]]
@@ -153,6 +167,13 @@ def learned(given: Any) -> tuple[Column, str]:
         f"the column {name!r} was taken as text, because of leading zeros as in {codes[0]}" if codes else ""
     )
     return Column(name, (*known, *gap)), note
+
+
+def raise_all(called: str, refused: Mapping[str, str]) -> None:
+    """If there are any: what is wrong with columns, by their names."""
+    if refused:
+        drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
+        raise ValueError(f"{called}: {'; '.join(refused.values())}{drop}")
 
 
 def hint_for(name: str, frame: Any) -> str:

@@ -10,20 +10,25 @@ from numpy.typing import NDArray
 from kafnets.data.encoding import Encoding
 from kafnets.data.scaling import Scaling, scaling_called
 
-Task = Literal["binary", "multiclass", "regression"]
+Task = Literal["binary", "multiclass", "multilabel", "regression"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows: features in float32, and a class number (int64) or a number (float32) for each."""
+    """Some rows: features in float32, and a class number (int64) or a number (float32) for each.
+
+    Of several labels or numbers per row the target has the shape ``(rows, outputs)``. The weight says how
+    much each row counts, 1 on average; None: all the same.
+    """
 
     features: NDArray[np.float32]
     target: NDArray[np.int64] | NDArray[np.float32]
+    weight: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         features, target = np.asarray(self.features), np.asarray(self.target)
-        if target.ndim != 1:
-            raise ValueError(f"target must have one number a row, the shape (rows,), got {target.shape}")
+        if target.ndim not in (1, 2):
+            raise ValueError(f"target must have the shape (rows,) or (rows, outputs), got {target.shape}")
         if len(features) != len(target):
             raise ValueError(f"features have {len(features)} rows, but target has {len(target)}")
         for name, values in (("features", features), ("target", target)):
@@ -33,9 +38,18 @@ class Part:
         # As they are, if they are so already.
         object.__setattr__(self, "features", features.astype(np.float32, copy=False))
         object.__setattr__(self, "target", target.astype(kind, copy=False))
+        if self.weight is not None:
+            weight = np.asarray(self.weight, dtype=np.float32)
+            if weight.shape != (len(target),) or not (weight >= 0).all():
+                raise ValueError(f"weight must be {len(target)} numbers from 0, one per row")
+            object.__setattr__(self, "weight", weight)
 
     def __len__(self) -> int:
         return len(self.target)
+
+    def __getitem__(self, rows: slice) -> "Part":
+        weight = None if self.weight is None else self.weight[rows]
+        return Part(self.features[rows], self.target[rows], weight)
 
 
 @dataclass(frozen=True)
@@ -44,12 +58,12 @@ class Splits:
 
     Attributes:
         name: of the data set; says so if it is a sample.
-        task: "binary", "multiclass" or "regression".
+        task: "binary", "multiclass", "multilabel" or "regression".
         train: what weights are learned from, and all of the preparation.
         validation: what decides when to stop.
         test: what the result is measured on.
-        classes: names of the classes, by their number in the targets; their numbers if not given. None for
-            regression.
+        classes: names of the classes, or of labels, by their number in the targets; their numbers if not
+            given. None for regression.
         class_values: the classes as they were in the data: integers, truth values or text; their names if not
             given.
         target_scale: for regression, mean and deviation of the training part: the target is (value - mean) /
@@ -86,8 +100,16 @@ class Splits:
                 raise TypeError(
                     f"target of {name} must be class numbers, whole ones from 0, got {part.target.dtype}"
                 )
+            if (part.target.ndim == 2) != (self.task == "multilabel"):
+                shape = "(rows, labels)" if self.task == "multilabel" else "(rows,)"
+                raise ValueError(
+                    f"target of {name} must have the shape {shape} for a {self.task} task, got "
+                    f"{part.target.shape}"
+                )
         most = max((int(part.target.max()) for part in parts.values() if len(part)), default=-1)
-        count = len(self.classes or self.class_values) or (2 if self.task == "binary" else most + 1)
+        labels = self.train.target.shape[1] if self.task == "multilabel" else 0
+        named = 0 if labels else len(self.classes or self.class_values)
+        count = named or (most + 1 if self.task == "multiclass" else 2)
         if self.task == "binary" and count != 2:
             raise ValueError(f"classes must be two for task='binary', got {count}")
         for name, part in parts.items():
@@ -96,9 +118,10 @@ class Splits:
                     f"target of {name} must be class numbers from 0 to {count - 1}, got {part.target.min()} "
                     f"to {part.target.max()}"
                 )
-        values = self.class_values or self.classes or tuple(range(count))
-        if len(values) != count:
-            raise ValueError(f"class_values must be as many as classes, {count}, got {len(values)}")
+        wanted = labels or count
+        values = self.class_values or self.classes or tuple(range(wanted))
+        if len(values) != wanted:
+            raise ValueError(f"class_values must be as many as classes, {wanted}, got {len(values)}")
         object.__setattr__(self, "classes", self.classes or tuple(map(_name, values)))
         object.__setattr__(self, "class_values", values)
 
@@ -109,8 +132,10 @@ class Splits:
 
     @property
     def outputs(self) -> int:
-        """What a network for it should have: one output, or one a class if there are more than two."""
-        return len(self.classes) if self.task == "multiclass" else 1
+        """How many a network should have: as targets, or one per class if there are more than two."""
+        if self.task == "multiclass":
+            return len(self.classes)
+        return 1 if self.train.target.ndim == 1 else self.train.target.shape[1]
 
 
 def splits_of(
@@ -119,9 +144,11 @@ def splits_of(
     """Of rows that are prepared already; parts that are not given are empty."""
     if task is None and train.target.dtype.kind == "f":
         task = "regression"
+    elif task is None and train.target.ndim == 2:
+        task = "multilabel"
     elif task is None:
         task = "multiclass" if (classes or train.target.max() + 1) > 2 else "binary"
-    none = Part(train.features[:0], train.target[:0])
+    none = train[:0]
     names = tuple(map(str, range(classes))) if classes and task == "multiclass" else ()
     return Splits("rows", task, train, validation or none, test or none, classes=names)
 
@@ -161,7 +188,7 @@ def held_out_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row numbers to learn from, and those of a share to validate by: of each class, if there are classes."""
     shares = (1 - share, share, 0.0)
-    if task == "regression":
+    if task in ("regression", "multilabel"):
         rows, held_out, rest = random_rows(len(target), shares, generator)
     else:
         rows, held_out, rest = stratified_rows(target.astype(np.int64, copy=False), shares, generator)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.data.encoding import Column, Encoding, hint_for, learned
+from kafnets.data.encoding import Column, Encoding, hint_for, raise_all
 from kafnets.data.numbers import comma_note, number_form, numbers_of, stripped
 from kafnets.data.reading import frame_of
 from kafnets.data.splits import (
@@ -95,7 +95,7 @@ class Table:
                 narrowed.append(column.narrowed(values, train))
             except ValueError as error:
                 refused[column.name] = str(error)
-        _raise_all(self.name, refused)
+        raise_all(self.name, refused)
         columns, parts = zip(*narrowed, strict=True)
         return Encoding(columns), np.concatenate(parts, axis=1)
 
@@ -142,17 +142,9 @@ def read(
     hashes = (pd.util.hash_pandas_object(frame[each], index=False) for each in frame.columns)
     digest = digest_of(*(each.to_numpy() for each in hashes))
     values, class_values = _target(frame[target], task, gaps > 0, notes, origin)
-    columns, refused = [], {}
-    for each in frame.columns.drop(target):
-        try:
-            column, note = learned(frame[each])
-            columns.append(column)
-            notes += [note] if note else []
-        except ValueError as error:
-            refused[each] = str(error)
-    _raise_all(origin, refused)
-    encoded = tuple(column.values(frame[column.name], origin) for column in columns)
-    return Table(name, tuple(columns), encoded, values, class_values, digest, tuple(notes))
+    encoding, more = Encoding.of(frame.drop(columns=target), origin)
+    encoded = tuple(column.values(frame[column.name], origin) for column in encoding.columns)
+    return Table(name, encoding.columns, encoded, values, class_values, digest, (*notes, *more))
 
 
 def load(
@@ -291,9 +283,3 @@ def _check_columns(frame: Any, target: str, drop: Sequence[str], origin: str) ->
                     f"{origin}: the column {name!r} holds lists, the first in row {int(lists.argmax()) + 1}: "
                     "make a column of each element, or drop it"
                 )
-
-
-def _raise_all(origin: str, refused: dict[str, str]) -> None:
-    if refused:
-        drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
-        raise ValueError(f"{origin}: {'; '.join(refused.values())}{drop}")

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from kafnets.data.encoding import Column, Encoding
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task
 from kafnets.networks import Activation
+from kafnets.sklearn.validation import checked_rows
 from kafnets.train.loop import Training, fit
 from kafnets.train.predictor import Architecture, Predictor
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
@@ -23,9 +23,6 @@ from kafnets.train.settings import Settings
 
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
-
-_NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-"""What features have to be: NaN is a gap."""
 
 
 class Kafnet(BaseEstimator):  # type: ignore[misc]
@@ -87,6 +84,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
         return tags
 
     @property
@@ -104,15 +102,14 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return copy.deepcopy(self.predictor_)
 
-    def _checked_rows(self, X: Any) -> NDArray[np.float64]:
-        return validate_data(self, X, reset=False, **_NUMBERS)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class, the labels that are more likely than not, or the number."""
+        check_is_fitted(self)
+        return self.predictor_.predict(checked_rows(self, X, self.predictor_))
 
-    def _checked_pair(self, X: Any, y: Any, *, reset: bool, y_numeric: bool = False) -> tuple[Any, Any]:
-        return validate_data(self, X, y, reset=reset, y_numeric=y_numeric, **_NUMBERS)
-
-    def _goes_on(self) -> bool:
-        """Whether ``fit`` takes the network that there is."""
-        return bool(self.warm_start) and hasattr(self, "predictor_")
+    def _known(self, *, goes_on: bool) -> Predictor | None:
+        """The network that there is, if training goes on from it."""
+        return getattr(self, "predictor_", None) if goes_on else None
 
     def _settings(self, **changes: Any) -> Settings:
         return Settings(
@@ -137,11 +134,6 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             | changes
         )
 
-    def _made(self, model: torch.nn.Module, shape: Architecture, scaling: Scaling, **what: Any) -> Predictor:
-        names = getattr(self, "feature_names_in_", None)
-        encoding = None if names is None else Encoding(tuple(Column(name) for name in names))
-        return Predictor(model.cpu().eval(), shape, scaling=scaling, encoding=encoding, **what)
-
     def _architecture(self, inputs: int, outputs: int) -> Architecture:
         options = self.activation_options
         if not isinstance(options, Mapping | None):
@@ -151,15 +143,32 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         hidden = tuple(np.atleast_1d(self.hidden).tolist())  # as a saved one is
         return Architecture(inputs, hidden, outputs, self.activation, options, self.dropout)
 
-    def _learn(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, **what: Any) -> None:
+    def _learn(
+        self,
+        X: NDArray[np.float64],
+        target: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        task: Task,
+        *,
+        calibrate: bool = False,
+        **what: Any,
+    ) -> None:
         """From all rows but those that decide which epoch is best; then from all of them."""
-        seed, goes_on = _seed(self.random_state), self._goes_on()
-        outputs = len(what["classes"]) if task == "multiclass" else 1
-        shape = self.predictor_.architecture if goes_on else self._architecture(X.shape[1], outputs)
-        module = self.module_ if goes_on else shape.build(torch.Generator().manual_seed(seed))
+        seed, known = _seed(self.random_state), self._known(goes_on=self.warm_start)
+        if weight is not None:
+            X, target, weight = (each[weight > 0] for each in (X, target, weight))
+            weight = weight / weight.mean()
+        outputs = _outputs_for(target, task, what["classes"], known)
+        shape = self._architecture(X.shape[1], outputs) if known is None else known.architecture
+        module = shape.build(torch.Generator().manual_seed(seed)) if known is None else self.module_
         division = division_of(
             target, task, self.validation_fraction, seed, early_stopping=self.early_stopping
         )
+        if calibrate and not len(division[1]):
+            raise ValueError(
+                f"calibrate_probabilities needs held-out rows, but validation_fraction="
+                f"{self.validation_fraction} of {len(X)} rows leaves too few: give more rows"
+            )
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
             keep=RECIPE.keep,
@@ -174,18 +183,28 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             settings,
             task=task,
             classes=outputs,
-            scaling=self.scaling_ if goes_on else None,
+            weight=weight,
+            scaling=None if known is None else known.scaling,
             refit=self.refit,
+            calibrate=calibrate,
             seed=seed,
             progress=self._say,
         )
-        self.predictor_ = self._made(module, shape, scaling, task=task, **what)
+        what["temperature"] = trained.temperature
+        self.predictor_ = Predictor(module.cpu().eval(), shape, scaling=scaling, task=task, **what)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
         self._take(trained)
 
-    def _learn_a_little(self, X: NDArray[np.float64], target: NDArray[Any], task: Task, **what: Any) -> None:
+    def _learn_a_little(
+        self,
+        X: NDArray[np.float64],
+        target: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        task: Task,
+        **what: Any,
+    ) -> None:
         """One pass through these rows, from where the last one ended."""
-        outputs = len(what["classes"]) if task == "multiclass" else 1
+        outputs = _outputs_for(target, task, what["classes"], self._known(goes_on=True))
         if not hasattr(self, "predictor_"):
             if len(X) < 2:
                 raise ValueError(
@@ -194,13 +213,14 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             self._seed_ = _seed(self.random_state)
             shape = self._architecture(X.shape[1], outputs)
             module = shape.build(torch.Generator().manual_seed(self._seed_))
-            self.predictor_ = self._made(module, shape, RobustScaling.of(X), task=task, **what)
+            scaling = RobustScaling.of(X)
+            self.predictor_ = Predictor(module.eval(), shape, scaling=scaling, task=task, **what)
         before = getattr(self, "_state_", None)
         passes = 1 if before is None else len(before["log"]) + 1
         states: list[dict[str, Any]] = []
         trained = fit(
             self.module_,
-            Part(self.scaling_.apply(X), target),
+            Part(self.scaling_.apply(X), target, None if weight is None else weight.astype(np.float32)),
             self._settings(
                 epochs=passes,
                 # How many passes there will be, which "auto" goes by, nobody knows.
@@ -226,6 +246,18 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         if self.verbose:
             shown = {name: value for name, value in row.items() if "/" not in name}
             print(", ".join(f"{name} {value:.5g}" for name, value in shown.items()))
+
+
+def _outputs_for(target: NDArray[Any], task: Task, classes: Any, known: Predictor | None) -> int:
+    """Of a network, which must be those of the one that there is."""
+    single = len(classes) if task == "multiclass" else 1
+    found = single if target.ndim == 1 else target.shape[1]
+    if known is not None and (known.task, known.architecture.outputs) != (task, found):
+        raise ValueError(
+            f"y must be as it was before, for {known.task} with {known.architecture.outputs} outputs, got "
+            f"{task} with {found}"
+        )
+    return found
 
 
 def _seed(random_state: Any) -> int:

@@ -1,17 +1,23 @@
 """Estimators for scikit-learn: networks of learned activations for tables."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from kafnets.networks import Activation
 from kafnets.sklearn.base import Kafnet
-from kafnets.train.recipe import RECIPE
+from kafnets.sklearn.validation import checked_pair, checked_rows, weights_of, with_arguments_of
+from kafnets.train.losses import Loss
+from kafnets.train.predictor import Predictor
+from kafnets.train.recipe import HIDDEN, RECIPE
+from kafnets.train.settings import Settings
 
 
 class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
@@ -40,6 +46,9 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         dropout: behind the hidden layers, in the first epoch.
         label_smoothing: the share of each label that is spread evenly over all classes, which serves the
             accuracy and harms probabilities. "auto": 0.1.
+        class_weight: what rows of each class count, such as ``{"ill": 5}``; "balanced": all classes alike.
+        calibrate_probabilities: divide the network's outputs by a temperature that the held-out rows choose,
+            so that ``predict_proba`` means what it says.
         activation_lr: factor on the learning rate for the parameters of activations.
         initialize_biases: draw the first biases from training rows, so that inputs meet dictionaries.
         calibrate_after: epochs after which the dictionaries of KAFs move to where their inputs are. None:
@@ -76,96 +85,182 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
 
     _metric = "accuracy"
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows and their labels."""
-        X, y = self._checked_pair(X, y, reset=not self._goes_on())
-        labels = self._labels(y)
-        if not self._goes_on():
-            self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
+    @with_arguments_of(Kafnet.__init__)
+    def __init__(
+        self,
+        hidden: Sequence[int] = HIDDEN,
+        activation: Activation = "kaf",
+        *,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        calibrate_probabilities: bool = False,
+        **others: Any,
+    ) -> None:
+        super().__init__(hidden, activation, **others)
+        self.class_weight = class_weight
+        self.calibrate_probabilities = calibrate_probabilities
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their labels.
+
+        Args:
+            X: an array, or a table of pandas or polars with columns of any kind.
+            y: one label per row; or, of several labels that a row may have, 0 or 1 for each,
+                ``(rows, labels)``.
+            sample_weight: how much each row counts, here and where the best epoch is chosen.
+        """
+        known = self._known(goes_on=self.warm_start)
+        features, labels, encoding = self._checked(X, y, known)
+        if known is None:
+            self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(labels)
+        if len(self.classes_) < 2 and labels.ndim == 1:
             raise ValueError(f"y must have two classes or more, got one class: {self.classes_[0]!r}")
-        self._learn(X, self._numbers(labels), **self._what())
+        weight = weights_of(sample_weight, features, self.class_weight, labels)
+        what = self._what(labels) | {"encoding": encoding, "calibrate": self.calibrate_probabilities}
+        self._learn(features, self._numbers(labels), weight, **what)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass through these rows. The first call needs all ``classes``, unless ``y`` has them all."""
-        first = not hasattr(self, "predictor_")
-        X, y = self._checked_pair(X, y, reset=first)
-        labels = self._labels(y)
-        if first:
-            self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
-            if len(self.classes_) < 2:
+        known = self._known(goes_on=True)
+        features, labels, encoding = self._checked(X, y, known)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: for partial_fit, give a dictionary"
+            )
+        if known is None:
+            given = labels if classes is None else np.asarray(classes)
+            self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(given)
+            if len(self.classes_) < 2 and labels.ndim == 1:
                 raise ValueError(f"classes must be two or more, got one class: {self.classes_[0]!r}")
-        self._learn_a_little(X, self._numbers(labels), **self._what())
+        weight = weights_of(sample_weight, features, self.class_weight, labels)
+        self._learn_a_little(features, self._numbers(labels), weight, **self._what(labels), encoding=encoding)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """How likely each class is, in the order of ``classes_``."""
+        """How likely each class is, in the order of ``classes_``; of several labels, how likely each is."""
         check_is_fitted(self)
-        return self.predictor_.predict_proba(self._checked_rows(X))
+        return self.predictor_.predict_proba(checked_rows(self, X, self.predictor_))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class."""
-        likely = self.predict_proba(X).argmax(1)
-        return self.classes_[likely]
-
-    def _labels(self, y: Any) -> NDArray[Any]:
+    def _checked(self, X: Any, y: Any, known: Predictor | None) -> tuple[Any, NDArray[Any], Any]:
+        features, y, encoding = checked_pair(self, X, y, known, y_numeric=False)
+        kind = type_of_target(y, input_name="y")
+        if kind == "multilabel-indicator":
+            if self.class_weight is not None:
+                raise ValueError("class_weight is for one label per row: give sample_weight")
+            return (
+                features,
+                (y.toarray() if hasattr(y, "toarray") else np.asarray(y)).astype(np.int64),
+                encoding,
+            )
+        if kind == "multiclass-multioutput":
+            raise ValueError(
+                "y must have one column of classes, or columns of 0 and 1: fit one classifier per column, by "
+                "sklearn.multioutput.MultiOutputClassifier"
+            )
         check_classification_targets(y)
-        return np.asarray(y)
+        return features, column_or_1d(y, warn=True), encoding
 
     def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        if labels.ndim == 2:
+            return labels
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {list(self.classes_)}")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
 
-    def _what(self) -> dict[str, Any]:
+    def _what(self, labels: NDArray[Any]) -> dict[str, Any]:
         classes = tuple(self.classes_.tolist())
-        return {"task": "binary" if len(classes) == 2 else "multiclass", "classes": classes}
+        task = "binary" if len(classes) == 2 else "multiclass"
+        return {"task": "multilabel" if labels.ndim == 2 else task, "classes": classes}
 
 
 class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
     """A network of learned activations for regression.
 
-    As :class:`KafnetClassifier`, with the squared error; the target is scaled to mean 0 and deviation 1 while
-    it is learned.
+    The target is one number per row, or several, ``(rows, outputs)``. It is scaled to mean 0 and deviation 1
+    while it is learned.
+
+    Args:
+        hidden: as of :class:`KafnetClassifier`, and so are all others but these two.
+        activation: likewise.
+        loss: "squared_error" to predict means, "absolute_error" medians, "quantile" a quantile, and "poisson"
+            means of counts: numbers from 0, whose logarithm the network gives. The best epoch is the one with
+            the smallest of it, or the largest R² for the squared error.
+        quantile: which one, for the loss "quantile": between 0 and 1.
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows and their numbers."""
-        X, y = self._checked_pair(X, y, reset=not self._goes_on(), y_numeric=True)
-        scale = self.predictor_.target_scale if self._goes_on() else _scale_of(y)
-        ends = None
-        if RECIPE.clamp_outputs:
-            ends = self._range_with(y) if self._goes_on() else (float(np.min(y)), float(np.max(y)))
-        self._learn(X, _scaled(y, scale), "regression", classes=(), target_scale=scale, target_range=ends)
+    @with_arguments_of(Kafnet.__init__)
+    def __init__(
+        self,
+        hidden: Sequence[int] = HIDDEN,
+        activation: Activation = "kaf",
+        *,
+        loss: str = "squared_error",
+        quantile: float | None = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(hidden, activation, **others)
+        self.loss = loss
+        self.quantile = quantile
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their numbers.
+
+        Args:
+            X: an array, or a table of pandas or polars with columns of any kind.
+            y: one number per row, or several, ``(rows, outputs)``.
+            sample_weight: how much each row counts, here and where the best epoch is chosen.
+        """
+        known = self._known(goes_on=self.warm_start)
+        features, target, weight, what = self._checked(X, y, sample_weight, known)
+        self._learn(features, target, weight, **what)
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """One pass through these rows. The first call's target decides how targets are scaled."""
-        first = not hasattr(self, "predictor_")
-        X, y = self._checked_pair(X, y, reset=first, y_numeric=True)
-        scale = _scale_of(y) if first else self.predictor_.target_scale
-        self._learn_a_little(X, _scaled(y, scale), "regression", classes=(), target_scale=scale)
-        if RECIPE.clamp_outputs:
-            self.predictor_ = replace(self.predictor_, target_range=self._range_with(y))
+        features, target, weight, what = self._checked(X, y, sample_weight, self._known(goes_on=True))
+        self._learn_a_little(features, target, weight, **what)
+        self.predictor_ = replace(self.predictor_, target_range=what["target_range"])
         return self
 
-    def _range_with(self, y: Any) -> tuple[float, float]:
-        """Of all targets that it has learned from, these among them."""
-        low, high = self.predictor_.target_range or (math.inf, -math.inf)
-        return min(low, float(np.min(y))), max(high, float(np.max(y)))
+    def _settings(self, **changes: Any) -> Settings:
+        return super()._settings(loss=self.loss, quantile=self.quantile, **changes)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number that is expected."""
-        check_is_fitted(self)
-        return self.predictor_.predict(self._checked_rows(X))
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, known: Predictor | None
+    ) -> tuple[Any, NDArray[np.float32], Any, dict[str, Any]]:
+        """Features, the scaled target, weights, and what a predictor has to know."""
+        loss = Loss(self.loss, self.quantile)
+        features, y, encoding = checked_pair(self, X, y, known, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        if loss.logarithmic and not ((y >= 0).all() and (y.sum(0) > 0).all()):
+            raise ValueError("y must be numbers from 0, not all of them 0, for loss='poisson'")
+        weight = weights_of(sample_weight, features)
+        mean = np.average(y, axis=0, weights=weight)
+        deviation = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+        scale = (0 * mean, mean) if loss.logarithmic else (mean, np.where(deviation > 0, deviation, 1.0))
+        if known is not None:
+            scale, loss = known.target_scale, known.loss
+        target = ((y - scale[0]) / scale[1]).astype(np.float32)
+        what = {
+            "task": "regression",
+            "classes": (),
+            "encoding": encoding,
+            "target_scale": (np.asarray(scale[0]).tolist(), np.asarray(scale[1]).tolist()),
+            "target_range": _range_with(y, known) if RECIPE.clamp_outputs else None,
+            "loss": loss,
+        }
+        return features, target, weight, what
 
 
-def _scale_of(y: Any) -> tuple[float, float]:
-    numbers = np.asarray(y, dtype=np.float64)
-    return float(numbers.mean()), float(numbers.std()) or 1.0
-
-
-def _scaled(y: Any, scale: tuple[float, float]) -> NDArray[np.float32]:
-    return ((np.asarray(y, dtype=np.float64) - scale[0]) / scale[1]).astype(np.float32)
+def _range_with(y: NDArray[np.float64], known: Predictor | None) -> tuple[Any, Any]:
+    """Of all targets that were learned from, these among them."""
+    low, high = (known and known.target_range) or (math.inf, -math.inf)
+    return np.minimum(low, y.min(0)).tolist(), np.maximum(high, y.max(0)).tolist()

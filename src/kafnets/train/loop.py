@@ -6,6 +6,7 @@ together is what one would learn alone.
 """
 
 import copy
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class Training:
     seconds: float = 0.0
     test: dict[str, float] = field(default_factory=dict)
     validation: dict[str, float] = field(default_factory=dict)
+    temperature: float = 1.0
 
 
 def fit(
@@ -109,8 +111,7 @@ def stepper(
     """Trains for so many batches, always the same rows, each time it is called: to be timed."""
     settings = settings or Settings()
     settings = replace(settings, batch_size=settings.rows_a_step(len(splits.train)))
-    rows = slice(batches * settings.rows_a_step(len(splits.train)))
-    few = replace(splits, train=Part(splits.train.features[rows], splits.train.target[rows]))
+    few = replace(splits, train=splits.train[: batches * settings.rows_a_step(len(splits.train))])
     with torch.random.fork_rng(devices=[]):
         run = _Run(model, few, settings, 0, OneProcess(device_of(settings)))
 
@@ -169,7 +170,7 @@ class _Run:
         found = self._scores(self.validation)
         deciding = self.settings.deciding(self.splits.task)
         score, loss = found.get(deciding, math.nan), found.get("loss", math.nan)
-        if math.isnan(score):  # one class only in this part: the same in all epochs
+        if math.isnan(score) or deciding == "loss":  # or one class only in this part, the same in all epochs
             score = -loss
         number = len(self.log) + 1
         self.kept.consider(number, score, loss, self.model)
@@ -181,14 +182,15 @@ class _Run:
 
     def pass_through_the_data(self) -> float:
         self.stepped.train()
-        features, target = self.train
+        features, target, weight = self.train
         order = torch.randperm(len(target), generator=self.order).to(target.device)
         size, task = self.settings.rows_a_step(len(target)), self.splits.task
-        smoothing = self.settings.smoothing(task)
+        smoothing, numbers = self.settings.smoothing(task), self.settings.numbers
         losses: list[Tensor] = []
         rows: list[int] = []
-        for x, y in zip(features[order].split(size), target[order].split(size), strict=True):
-            x, y, weight = self._own_share(x, y)
+        weights = itertools.repeat(None) if weight is None else weight[order].split(size)
+        for x, y, w in zip(features[order].split(size), target[order].split(size), weights, strict=False):
+            x, y, w, share = self._own_share(x, y, w)
             self.stepper.zero_grad()
             outputs = self.stepped(x)
             if outputs.shape != (len(y), self.splits.outputs):
@@ -196,18 +198,20 @@ class _Run:
                     f"model must give the shape (rows, {self.splits.outputs}) for this {task} task, got "
                     f"{tuple(outputs.shape)} for {len(y)} rows"
                 )
-            loss = metrics.loss(task, outputs, y, smoothing)
-            self.fabric.backward(loss if weight == 1 else loss * weight)
+            loss = metrics.loss(task, outputs, y, smoothing, w, numbers)
+            self.fabric.backward(loss if share == 1 else loss * share)
             self.stepper.step()
             self.schedule.after_step()
             losses.append(loss.detach())
-            rows.append(len(y) if weight else 0)
+            rows.append(len(y) if share else 0)
         total = torch.stack(losses).double() @ torch.tensor(rows, dtype=torch.float64, device=target.device)
         if self.fabric.world_size > 1:
             total = self.fabric.all_gather(total).sum()
         return (total / len(target)).item()
 
-    def _own_share(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, float]:
+    def _own_share(
+        self, x: Tensor, y: Tensor, weight: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None, float]:
         """This process's rows of a batch, and what their mean counts in the mean of all processes.
 
         Gradients are averaged over processes, so unequal shares need weights; a process that is left
@@ -215,11 +219,10 @@ class _Run:
         """
         processes, rank = self.fabric.world_size, self.fabric.global_rank
         if processes == 1:
-            return x, y, 1.0
-        own_x, own_y = x[rank::processes], y[rank::processes]
-        if len(own_y) == 0:
-            return x[:1], y[:1], 0.0
-        return own_x, own_y, len(own_y) * processes / len(y)
+            return x, y, weight, 1.0
+        own = slice(rank, None, processes) if rank < len(y) else slice(1)
+        share = len(y[own]) * processes / len(y) if rank < len(y) else 0.0
+        return x[own], y[own], None if weight is None else weight[own], share
 
     def state(self) -> State:
         """Everything that the next epochs depend on: tensors, numbers and text only."""
@@ -287,10 +290,11 @@ class _Run:
         if self.watch is not None:
             self.watch.remove()
 
-    def _scores(self, data: tuple[Tensor, Tensor]) -> dict[str, float]:
-        if len(data[1]) == 0:
+    def _scores(self, data: tuple[Tensor, Tensor, Tensor | None]) -> dict[str, float]:
+        features, target, weight = data
+        if len(target) == 0:
             return {}
-        outputs, target = outputs_of(self.stepped, data, self.fabric)
+        outputs, numbers = outputs_of(self.stepped, features, self.fabric), self.settings.numbers
         if self.settings.clamp_outputs and self.splits.task == "regression":
-            outputs = outputs.clamp(self.train[1].min(), self.train[1].max())
-        return metrics.scores(self.splits.task, outputs, target)
+            outputs = numbers.clamped(outputs, self.train[1].amin(0), self.train[1].amax(0))
+        return metrics.scores(self.splits.task, outputs, target, weight, numbers)

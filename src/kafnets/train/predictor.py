@@ -3,9 +3,8 @@
 import copy
 import io
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from kafnets import files
-from kafnets.data.encoding import Column, Encoding
+from kafnets.data.encoding import Encoding
 from kafnets.data.numbers import number_form, numbers_of, stripped
 from kafnets.data.reading import frame_of
 from kafnets.data.scaling import Scaling
@@ -23,6 +22,9 @@ from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
 from kafnets.networks import Activation, mlp
 from kafnets.train import metrics
+from kafnets.train.inputs import numbers_of_rows
+from kafnets.train.losses import SQUARED_ERROR, Loss
+from kafnets.train.temperature import temperature_of
 from kafnets.train.tensors import load_tensors
 
 DESCRIPTION, WEIGHTS = "predictor.json", "predictor.pt"
@@ -70,13 +72,15 @@ class Predictor:
     Attributes:
         model: the network; :meth:`transform` makes its inputs.
         architecture: how it is built.
-        task: "binary", "multiclass" or "regression".
-        classes: what they are called in the table, in order; none for regression.
+        task: "binary", "multiclass", "multilabel" or "regression".
+        classes: what they, or labels, are called in the table, in order; none for regression.
         scaling: of features.
-        target_scale: mean and deviation of the target of regression.
+        target_scale: mean and deviation of the target of regression, of each if there are several.
         encoding: of a table's columns; None if it was trained on an array.
         target: the name of the table's column that is predicted.
         target_range: the smallest and the largest number that regression predicts; None: no limits.
+        loss: of regression, which says what the numbers mean.
+        temperature: what outputs are divided by before they become probabilities; see :meth:`calibrated`.
     """
 
     model: nn.Module
@@ -84,10 +88,12 @@ class Predictor:
     task: Task
     classes: tuple[Any, ...]
     scaling: Scaling
-    target_scale: tuple[float, float] = (0.0, 1.0)
+    target_scale: tuple[Any, Any] = (0.0, 1.0)
     encoding: Encoding | None = None
     target: str | None = None
-    target_range: tuple[float, float] | None = None
+    target_range: tuple[Any, Any] | None = None
+    loss: Loss = SQUARED_ERROR
+    temperature: float = 1.0
 
     @classmethod
     def of(
@@ -111,10 +117,8 @@ class Predictor:
         if splits.scaling is None:
             raise ValueError(f"{splits.name} is no table of features: no predictor can be made for it")
         prepared = splits.scaling, splits.target_scale, splits.encoding
-        ends = None
+        (mean, deviation), numbers, ends = splits.target_scale, splits.train.target, None
         if clamp and splits.task == "regression":
-            mean, deviation = splits.target_scale
-            numbers = splits.train.target
             ends = float(numbers.min()) * deviation + mean, float(numbers.max()) * deviation + mean
         return cls(model.eval(), architecture, splits.task, splits.class_values, *prepared, target, ends)
 
@@ -126,16 +130,22 @@ class Predictor:
         return tuple(column.name for column in self.encoding.columns)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """The most likely class of each row, or the expected number."""
+        """The most likely class of each row, the labels that are more likely than not, or the number."""
         if self.task == "regression":
-            return self._outputs(rows).numpy()[:, 0]
-        return np.array(self.classes)[self.predict_proba(rows).argmax(1)]
+            numbers = self.loss.predictions(self._outputs(rows)).numpy()
+            return numbers[:, 0] if numbers.shape[1] == 1 else numbers
+        likely = self.predict_proba(rows)
+        if self.task == "multilabel":
+            return (likely > 0.5).astype(np.int64)
+        return np.array(self.classes)[likely.argmax(1)]
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
-        """How likely each class is, ``(rows, classes)``, in the order of ``classes``."""
+        """How likely each class, or each label, is, ``(rows, classes)``, in the order of ``classes``."""
         if self.task == "regression":
             raise ValueError("regression has no classes: ask for predict")
         outputs = self._outputs(rows)
+        if self.task == "multilabel":
+            return outputs.sigmoid().numpy()
         if self.task == "binary":
             outputs = torch.cat([torch.zeros_like(outputs), outputs], 1)
         return outputs.softmax(1).numpy()
@@ -143,6 +153,19 @@ class Predictor:
     def score(self, rows: Any, target: Any = None) -> float:
         """Accuracy, or R² for regression, as in scikit-learn; see :meth:`scores`."""
         return self.scores(rows, target)["r2" if self.task == "regression" else "accuracy"]
+
+    def calibrated(self, rows: Any, target: Any) -> "Predictor":
+        """The same network with probabilities that fit rows which it has not learned from.
+
+        Args:
+            rows: as for :meth:`predict`.
+            target: the true classes.
+        """
+        if self.task == "regression":
+            raise ValueError("regression has no probabilities to calibrate")
+        plain = replace(self, temperature=1.0)
+        found = temperature_of(self.task, plain._outputs(rows), self._true(np.asarray(target)))
+        return replace(self, temperature=found)
 
     def scores(self, rows: Any, target: Any = None) -> dict[str, float]:
         """All scores that are usual for the task, by name.
@@ -157,11 +180,11 @@ class Predictor:
                 raise ValueError(f"rows have no column {self.target!r}: give target=, the true values")
             target = rows[self.target]
         outputs, given = self._outputs(rows), np.asarray(target)
-        if given.shape != (len(outputs),):
-            raise ValueError(
-                f"target must have one value per row, {len(outputs)}, got the shape {given.shape}"
-            )
-        return metrics.scores(self.task, outputs, self._true(given))
+        several = self.task == "multilabel" or (self.task == "regression" and outputs.shape[1] > 1)
+        if given.shape != (wanted := tuple(outputs.shape[: 1 + several])):
+            each = f"{wanted[1]} values" if several else "one value"
+            raise ValueError(f"target must have {each} per row, {wanted[0]}, got the shape {given.shape}")
+        return metrics.scores(self.task, outputs, self._true(given), numbers=self.loss)
 
     def _true(self, given: NDArray[Any]) -> torch.Tensor:
         """Class numbers, or numbers."""
@@ -172,9 +195,13 @@ class Predictor:
                 column = pd.Series(given, name=self.target or "target")
                 given = numbers_of(column, "target", number_form(column) or "number")
             values = given.astype(np.float64)
-            if gaps := np.flatnonzero(np.isnan(values)).tolist():
+            if gaps := np.nonzero(np.isnan(values))[0].tolist():
                 raise ValueError(f"target has no value in row {gaps[0] + 1}: leave such rows out")
             return torch.from_numpy(values)
+        if self.task == "multilabel":
+            if not np.isin(given, (0, 1)).all():
+                raise ValueError("target must hold 0 and 1, one per row and label")
+            return torch.from_numpy(given.astype(np.int64))
         numbers: dict[Any, int] = {label: number for number, label in enumerate(self.classes)}
         labels = list(map(stripped, given.tolist()))
         if unknown := [each for each in labels if each not in numbers]:
@@ -183,42 +210,20 @@ class Predictor:
 
     def transform(self, rows: Any) -> torch.Tensor:
         """Rows as the network sees them: encoded and scaled. New categories count as none, with a warning."""
-        return torch.from_numpy(self.scaling.apply(self._numbers(rows)))
+        numbers = numbers_of_rows(rows, self.encoding, self.feature_names)
+        return torch.from_numpy(self.scaling.apply(numbers))
 
     def _outputs(self, rows: Any) -> torch.Tensor:
         """In float64, so that a row's answer does not depend on which others come with it."""
         model = copy.deepcopy(self.model).double().eval()
         with torch.no_grad():
             outputs = torch.cat([model(part) for part in self.transform(rows).double().split(ROWS)])
-        mean, deviation = self.target_scale
-        outputs = outputs * deviation + mean
-        return outputs if self.target_range is None else outputs.clamp(*self.target_range)
-
-    def _numbers(self, rows: Any) -> NDArray[np.float64]:
-        encoding = self.encoding
-        named = isinstance(rows, str | Path | Mapping) or hasattr(rows, "columns")
-        if encoding is None and named:
-            rows = frame_of(rows)
-            if {*rows.columns} & {*self.feature_names}:  # else by their places
-                encoding = Encoding(tuple(map(Column, self.feature_names)))
-        if encoding is None or not (named or any(each.categories is not None for each in encoding.columns)):
-            array = np.asarray(rows, dtype=np.float64)
-            wanted = len(self.scaling.median)
-            if array.ndim != 2 or array.shape[1] != wanted:
-                raise ValueError(f"rows must have the shape (rows, {wanted}), got {array.shape}")
-            return array
-        if not named:
-            raise TypeError(
-                f"rows must be a DataFrame, a dictionary or the path of a table, got {type(rows).__name__}: "
-                f"the columns {', '.join(self.feature_names)} are looked up by name"
-            )
-        frame = frame_of(rows)
-        numbers = encoding.apply(frame, str(rows) if isinstance(rows, str | Path) else "the table")
-        for name, texts in encoding.unseen(frame).items():
-            more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
-            told = f"{', '.join(map(repr, texts[:3]))}{more}"
-            warnings.warn(f"column {name!r} has {told}, not seen in training: counted as none", stacklevel=4)
-        return numbers
+        if self.task != "regression":
+            return outputs / self.temperature
+        outputs = self.loss.in_units(outputs, self.target_scale)
+        if self.target_range is not None:
+            outputs = self.loss.clamped(outputs, *torch.tensor(self.target_range, dtype=outputs.dtype))
+        return outputs
 
     def save(self, folder: str | Path) -> None:
         """Two files: JSON, and tensors. Neither can hold code."""
@@ -229,6 +234,8 @@ class Predictor:
             "scaling": self.scaling.describe(),
             "target_scale": self.target_scale,
             "target_range": self.target_range,
+            "loss": asdict(self.loss),
+            "temperature": self.temperature,
             "encoding": None if self.encoding is None else self.encoding.describe(),
             "target": self.target,
         }
@@ -287,5 +294,7 @@ class Predictor:
             tuple(content["target_scale"]),
             None if encoding is None else Encoding.described(encoding),
             content.get("target"),
-            None if ends is None else (float(ends[0]), float(ends[1])),
+            None if ends is None else (ends[0], ends[1]),
+            Loss(**content.get("loss", {})),
+            float(content.get("temperature", 1.0)),
         )

@@ -10,8 +10,11 @@ from torch import nn
 
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task, held_out_rows
+from kafnets.train.evaluation import outputs_of, tensors
 from kafnets.train.loop import Progress, Training, fit
+from kafnets.train.processes import OneProcess
 from kafnets.train.settings import Settings
+from kafnets.train.temperature import temperature_of
 
 LEAST_HELD_OUT = 10
 """By fewer rows, epochs are not told apart."""
@@ -42,7 +45,7 @@ def division_of(
     if share is None or not 0 < share < 1:
         raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
     rows, held_out = held_out_rows(target, task, share, np.random.default_rng(seed))
-    if early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out])) < 2):
+    if early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out], axis=0)) < 2):
         raise ValueError(
             f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
             "for it leaves one class or value: give more rows, or early_stopping=False"
@@ -61,8 +64,10 @@ def fit_rows(
     *,
     task: Task,
     classes: int | None = None,
+    weight: NDArray[np.float64] | None = None,
     scaling: Scaling | None = None,
     refit: bool = True,
+    calibrate: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> tuple[Training, Scaling]:
@@ -80,8 +85,10 @@ def fit_rows(
         settings: how.
         task: as for :func:`kafnets.train.fit`.
         classes: as for :func:`kafnets.train.fit`.
+        weight: of all rows, 1 on average; None: all the same.
         scaling: of features; by default, robustly by the rows that are learned from.
         refit: whether to train again; if not, the best weights of the first training are kept.
+        calibrate: find the temperature of probabilities by the rows that the first training held out.
         seed: as for :func:`kafnets.train.fit`.
         progress: is told about each epoch of the first training.
 
@@ -89,19 +96,27 @@ def fit_rows(
         What came of it, and the scaling of the rows that made the weights.
     """
 
-    def run(
-        model: nn.Module, rows: Rows, held_out: Rows, settings: Settings, progress: Progress | None
-    ) -> tuple[Training, Scaling]:
-        learned = scaling or RobustScaling.of(features[rows])
-        train, validation = (Part(learned.apply(features[own]), target[own]) for own in (rows, held_out))
-        options: dict[str, Any] = {"task": task, "classes": classes, "seed": seed, "progress": progress}
-        return fit(model, train, settings, validation=validation, **options), learned
+    def run(model: nn.Module, division: tuple[Rows, Rows], settings: Settings, told: Progress | None) -> Any:
+        learned = scaling or RobustScaling.of(features[division[0]])
+        train, validation = (
+            Part(learned.apply(features[own]), target[own], None if weight is None else weight[own])
+            for own in division
+        )
+        options: dict[str, Any] = {"validation": validation, "task": task, "classes": classes, "seed": seed}
+        return fit(model, train, settings, progress=told, **options), learned, validation
 
-    rows, held_out = division
-    again = refit and len(held_out) > 0
-    found, learned = run(copy.deepcopy(model) if again else model, rows, held_out, settings, progress)
+    again = refit and len(division[1]) > 0
+    first = copy.deepcopy(model) if again else model
+    found, learned, validation = run(first, division, settings, progress)
+    if calibrate:
+        found.temperature = _temperature(found.model, validation, task)
     if again:
         settings = replace(settings, epochs=max(1, found.best_epoch))
-        _, learned = run(model, np.sort(np.concatenate(division)), held_out[:0], settings, None)
+        _, learned, _ = run(model, (np.sort(np.concatenate(division)), division[1][:0]), settings, None)
         found.model = model
     return found, learned
+
+
+def _temperature(model: nn.Module, held_out: Part, task: Task) -> float:
+    x, y, weight = tensors(held_out, next(model.parameters()).device)
+    return temperature_of(task, outputs_of(model, x, OneProcess(x.device)), y, weight)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 
 from kafnets.data.splits import Task
+from kafnets.train.losses import SQUARED_ERROR, Loss
 from kafnets.train.metrics import MAIN, SCORES
 from kafnets.train.schedules import coslog4, share_left
 
@@ -50,7 +51,8 @@ class Settings:
             the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
             without.
         metric: the validation score that decides which epoch is best and when to stop: "accuracy" or "auc"
-            for two classes. None: the AUC for two classes, the accuracy for more, R² for regression.
+            for two classes, "loss" for all tasks. None: the AUC for two classes, the accuracy for more, R²
+            for regression or, if that has another loss than the squared error, the loss.
         learning_rate: the optimizer's, at the start. "auto" grows with the root of the batch size, from 3e-3
             at 32 rows.
         weight_decay: of weights, and of activations' parameters that may decay; see
@@ -69,7 +71,9 @@ class Settings:
         activation_lr: factor on the learning rate for the parameters of activations, see
             ``kafnets.param_groups``.
         label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 where the
-            accuracy decides, see ``metric``, and 0 where the AUC does.
+            accuracy decides, see ``metric``, of one label per row; else 0.
+        loss: of regression: "squared_error", "absolute_error", "quantile" or "poisson".
+        quantile: which one, for the loss "quantile": between 0 and 1.
         clamp_outputs: for regression: predictions stay within the range of the targets of training.
         initialize_biases: draw biases from training rows before the first epoch, by
             ``kafnets.initialize_biases``.
@@ -99,6 +103,8 @@ class Settings:
     betas: tuple[float, float] | None = None
     activation_lr: float = 1.0
     label_smoothing: float | Literal["auto"] = 0.0
+    loss: str = "squared_error"
+    quantile: float | None = None
     clamp_outputs: bool = False
     initialize_biases: bool = False
     calibrate_after: int | None = None
@@ -148,6 +154,7 @@ class Settings:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}")
 
     def _check_adaptations(self) -> None:
+        _ = self.numbers  # which tells mistakes
         if not (math.isfinite(self.activation_lr) and self.activation_lr > 0):
             raise ValueError(f"activation_lr must be a positive finite number, got {self.activation_lr!r}")
         for name in ("activation_lr", "betas"):
@@ -234,9 +241,15 @@ class Settings:
             told["refine"] = {str(epoch): size for epoch, size in sorted(self.refine.items())}
         return told
 
+    @property
+    def numbers(self) -> Loss:
+        """The loss of regression."""
+        return Loss(self.loss, self.quantile)
+
     def deciding(self, task: Task) -> str:
         """The validation score that decides which epoch is best."""
-        metric = self.metric or MAIN[task]
+        other = task == "regression" and self.numbers != SQUARED_ERROR
+        metric = self.metric or ("loss" if other else MAIN[task])
         if metric not in SCORES[task]:
             raise ValueError(f"metric must be {' or '.join(SCORES[task])} for a {task} task, got {metric!r}")
         return metric
@@ -244,7 +257,7 @@ class Settings:
     def smoothing(self, task: Task) -> float:
         """Of labels, for a task."""
         if self.label_smoothing == "auto":
-            return SMOOTHING if self.deciding(task) == "accuracy" else 0.0
+            return SMOOTHING if self.deciding(task) == "accuracy" and task != "multilabel" else 0.0
         return 0.0 if task == "regression" else self.label_smoothing
 
 

@@ -1,0 +1,83 @@
+"""What ``fit`` is given, checked: tables and arrays as numbers, weights of rows, joined signatures."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_X_y
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from kafnets.data.encoding import Encoding
+from kafnets.data.reading import frame_of
+from kafnets.train.inputs import numbers_of_rows
+from kafnets.train.predictor import Predictor
+
+NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+"""What features of an array have to be: NaN is a gap."""
+
+
+def is_frame(X: Any) -> bool:
+    """Of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def checked_pair(
+    estimator: Any, X: Any, y: Any, known: Predictor | None, *, y_numeric: bool
+) -> tuple[NDArray[np.float64], Any, Encoding | None]:
+    """Features as numbers, the target, and how columns of a table became numbers: None for an array.
+
+    Args:
+        estimator: remembers the number and the names of columns.
+        X: an array, or a table with columns of any kind.
+        y: the target, with two axes if there are several per row.
+        known: what has been learned from other rows, which these must fit; None at first.
+        y_numeric: whether the target must be numbers.
+    """
+    options: dict[str, Any] = {**NUMBERS, "multi_output": True, "y_numeric": y_numeric}
+    if not is_frame(X) or (known is not None and known.encoding is None):
+        features, y = validate_data(estimator, X, y, reset=known is None, **options)
+        return features, y, None if known is None else known.encoding
+    validate_data(estimator, X, y, reset=known is None, skip_check_array=True)
+    frame = frame_of(X)
+    if 0 in frame.shape:
+        raise ValueError(f"X must have rows and columns, got the shape {frame.shape}")
+    if known is None:
+        encoding, _ = Encoding.of(frame, "X")
+        features = encoding.apply(frame, "X")
+    else:
+        encoding, features = known.encoding, numbers_of_rows(frame, known.encoding, known.feature_names)
+    features, y = check_X_y(features, y, estimator=estimator, **options)
+    return features, y, encoding
+
+
+def checked_rows(estimator: Any, X: Any, known: Predictor) -> Any:
+    """Rows to predict: a table as it is, or an array of numbers."""
+    table = is_frame(X) and known.encoding is not None
+    return validate_data(estimator, X, reset=False, **({"skip_check_array": True} if table else NUMBERS))
+
+
+def weights_of(
+    sample_weight: Any, features: NDArray[np.float64], class_weight: Any = None, labels: Any = None
+) -> NDArray[np.float64] | None:
+    """Of rows, both kinds multiplied; None if all are the same."""
+    if isinstance(class_weight, Mapping | None) or class_weight == "balanced":
+        found = _check_sample_weight(sample_weight, features, dtype=np.float64, ensure_non_negative=True)
+        if class_weight is not None:
+            found = found * compute_sample_weight(class_weight, labels)
+        return None if (found == found[0]).all() else found
+    raise ValueError(f"class_weight must be 'balanced', a dictionary or None, got {class_weight!r}")
+
+
+def with_arguments_of(other: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Show the arguments that a constructor passes on as its own, as scikit-learn looks for them."""
+
+    def joined(own: Callable[..., None]) -> Callable[..., None]:
+        named = {**inspect.signature(other).parameters, **inspect.signature(own).parameters}
+        kept = [each for each in named.values() if each.kind is not each.VAR_KEYWORD]
+        own.__signature__ = inspect.Signature(kept, return_annotation=None)  # type: ignore[attr-defined]
+        return own
+
+    return joined
