@@ -2,7 +2,6 @@
 
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from kafnets.comparison.summary import in_layers
 from kafnets.comparison.sweep import Engine, execute_all
 from kafnets.files import make_folder
 from kafnets.train.processes import is_first, total_processes
+from kafnets.train.progress import bar
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -43,12 +43,7 @@ class _Progress:
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total, self.quiet, self.unfinished = total, quiet, list[str]()
         self.outcomes, self.began, self.last = Counter[str](), time.monotonic(), time.monotonic()
-        self.bar: Any = None
-        if not quiet and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # without ipywidgets, the bar is plain text
-                from tqdm.auto import tqdm
-            self.bar = tqdm(total=total, unit="run", dynamic_ncols=True)
+        self.bar: Any = None if quiet else bar(total=total, unit="run")
 
     def told(self, run: Runnable, outcome: Outcome) -> None:
         self.outcomes[outcome] += 1

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task
 from kafnets.networks import Activation
+from kafnets.sklearn.importances import importances
 from kafnets.sklearn.validation import checked_rows
 from kafnets.train.loop import Training, fit
 from kafnets.train.predictor import Architecture, Predictor
+from kafnets.train.progress import FitProgress, Verbose
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
 from kafnets.train.rows import division_of, fit_rows
 from kafnets.train.settings import Settings
@@ -55,7 +57,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         patience: int = 15,
         warm_start: bool = False,
         device: str = "auto",
-        verbose: bool = False,
+        verbose: Verbose = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.hidden = hidden
@@ -106,6 +108,34 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         """The likeliest class, the labels that are more likely than not, or the number."""
         check_is_fitted(self)
         return self.predictor_.predict(checked_rows(self, X, self.predictor_))
+
+    def feature_importances(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        scoring: Any = None,
+        n_repeats: int = 5,
+        sample_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> Any:
+        """How much worse rows are predicted if one column is shuffled: a DataFrame, most important first.
+
+        Args:
+            X: rows, best such as were not learned from.
+            y: their true values.
+            scoring: as in ``sklearn.inspection.permutation_importance``, which does it; by default ``score``.
+            n_repeats: how often each column is shuffled.
+            sample_weight: of rows.
+            n_jobs: processes.
+
+        Returns:
+            By the columns' names, the ``mean`` and the deviation ``std`` of what the score loses.
+        """
+        check_is_fitted(self)
+        return importances(
+            self, X, y, scoring=scoring, n_repeats=n_repeats, sample_weight=sample_weight, n_jobs=n_jobs
+        )
 
     def _known(self, *, goes_on: bool) -> Predictor | None:
         """The network that there is, if training goes on from it."""
@@ -175,6 +205,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             schedule=RECIPE.schedule,
             regularization_schedule=RECIPE.regularization_schedule,
         )
+        shown = FitProgress(self.verbose)
         trained, scaling = fit_rows(
             module,
             X,
@@ -188,8 +219,9 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             refit=self.refit,
             calibrate=calibrate,
             seed=seed,
-            progress=self._say,
+            progress=shown,
         )
+        shown.end()
         what["temperature"] = trained.temperature
         self.predictor_ = Predictor(module.cpu().eval(), shape, scaling=scaling, task=task, **what)
         self._state_: dict[str, Any] | None = None  # what partial_fit did before is over
@@ -231,7 +263,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             seed=getattr(self, "_seed_", 0),
             resume=before,
             save=states.append,
-            progress=self._say,
+            progress=FitProgress(0 if self.verbose == "auto" else 2 * bool(self.verbose))("pass", passes),
         )
         self._take(trained)
         self._state_ = states[-1]
@@ -241,11 +273,6 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         self.history_ = trained.epochs
         self.n_epochs_ = len(trained.epochs)
         self.best_epoch_ = trained.best_epoch
-
-    def _say(self, row: dict[str, Any]) -> None:
-        if self.verbose:
-            shown = {name: value for name, value in row.items() if "/" not in name}
-            print(", ".join(f"{name} {value:.5g}" for name, value in shown.items()))
 
 
 def _outputs_for(target: NDArray[Any], task: Task, classes: Any, known: Predictor | None) -> int:

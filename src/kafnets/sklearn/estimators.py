@@ -66,7 +66,9 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         patience: epochs that ``early_stopping`` waits for an improvement.
         warm_start: ``fit`` goes on from the weights that there are.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
-        verbose: print each epoch.
+        verbose: "auto" shows a progress bar, in terminals and notebooks, if ``fit`` takes more than a few
+            seconds; True or 1 at once, or prints each epoch elsewhere; 2 prints each epoch; False or 0 shows
+            nothing.
         random_state: decides the first weights, the rows held out, and the order of rows.
 
     Attributes:

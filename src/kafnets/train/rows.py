@@ -11,8 +11,9 @@ from torch import nn
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task, held_out_rows
 from kafnets.train.evaluation import outputs_of, tensors
-from kafnets.train.loop import Progress, Training, fit
+from kafnets.train.loop import Training, fit
 from kafnets.train.processes import OneProcess
+from kafnets.train.progress import FitProgress
 from kafnets.train.settings import Settings
 from kafnets.train.temperature import temperature_of
 
@@ -69,7 +70,7 @@ def fit_rows(
     refit: bool = True,
     calibrate: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: FitProgress | None = None,
 ) -> tuple[Training, Scaling]:
     """Find the best epoch by rows that are held out; then train again on all rows, for as many epochs.
 
@@ -77,42 +78,42 @@ def fit_rows(
     weights are those of the model in the end; the log is that of the first training, which has validation.
 
     Args:
-        model: as for :func:`kafnets.train.fit`.
+        model: as for :func:`kafnets.train.fit`, as are settings, task, classes and seed.
         features: of all rows, not scaled.
         target: of all rows.
-        division: numbers of rows to learn from, and of rows to validate by. If there are none of these, the
-            model is trained to the last epoch.
+        division: numbers of rows to learn from, and of rows to validate by, if any; else to the last epoch.
         settings: how.
-        task: as for :func:`kafnets.train.fit`.
-        classes: as for :func:`kafnets.train.fit`.
+        task: what it is.
+        classes: how many.
         weight: of all rows, 1 on average; None: all the same.
         scaling: of features; by default, robustly by the rows that are learned from.
         refit: whether to train again; if not, the best weights of the first training are kept.
         calibrate: find the temperature of probabilities by the rows that the first training held out.
-        seed: as for :func:`kafnets.train.fit`.
-        progress: is told about each epoch of the first training.
+        seed: of all that is random.
+        progress: shows both trainings.
 
     Returns:
         What came of it, and the scaling of the rows that made the weights.
     """
 
-    def run(model: nn.Module, division: tuple[Rows, Rows], settings: Settings, told: Progress | None) -> Any:
+    def run(model: nn.Module, division: tuple[Rows, Rows], settings: Settings, what: str) -> Any:
         learned = scaling or RobustScaling.of(features[division[0]])
         train, validation = (
             Part(learned.apply(features[own]), target[own], None if weight is None else weight[own])
             for own in division
         )
         options: dict[str, Any] = {"validation": validation, "task": task, "classes": classes, "seed": seed}
+        told = progress and progress(what, settings.epochs)
         return fit(model, train, settings, progress=told, **options), learned, validation
 
     again = refit and len(division[1]) > 0
-    first = copy.deepcopy(model) if again else model
-    found, learned, validation = run(first, division, settings, progress)
+    found, learned, held_out = run(copy.deepcopy(model) if again else model, division, settings, "training")
     if calibrate:
-        found.temperature = _temperature(found.model, validation, task)
+        found.temperature = _temperature(found.model, held_out, task)
     if again:
         settings = replace(settings, epochs=max(1, found.best_epoch))
-        _, learned, _ = run(model, (np.sort(np.concatenate(division)), division[1][:0]), settings, None)
+        everything = np.sort(np.concatenate(division)), division[1][:0]
+        _, learned, _ = run(model, everything, settings, "training on all rows")
         found.model = model
     return found, learned
 
