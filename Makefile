@@ -10,16 +10,18 @@ TF_INSTALLED := $(TF)/installed
 
 # An active virtual environment is used; else .venv, which is made if it does not exist.
 DEMO := $(or $(VIRTUAL_ENV),.venv)/bin/python
-DEMO_NEEDS := kafnets filelock pandas platformdirs plotly pooch pyarrow sklearn tqdm typer
+# What the demo imports, and no more: the extras also draw figures, read Parquet and download data.
+DEMO_NEEDS := filelock pandas plotly scikit-learn torch tqdm typer
+PIP := -m pip install --disable-pip-version-check -qq -c constraints.txt
 demo:
 	@test -x $(DEMO) || { echo "Creating a virtual environment in .venv"; $(PYTHON) -m venv .venv; }
 	@$(DEMO) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kafnets needs Python 3.11 or newer: make PYTHON=python3.11 demo")'
-	@$(DEMO) -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' $(DEMO_NEEDS) || { \
-		echo "Installing torch, pandas, scikit-learn and plotly (about 1 GB with what they need)"; \
-		$(DEMO) -m pip install --disable-pip-version-check -qq -c constraints.txt \
-			torch matplotlib pandas platformdirs plotly pooch pyarrow scikit-learn tqdm typer filelock && \
-		echo "Building and installing kafnets" && \
-		$(DEMO) -m pip install --disable-pip-version-check -qq -c constraints.txt -e '.[demo]'; }
+	@$(DEMO) -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' \
+		kafnets $(subst scikit-learn,sklearn,$(DEMO_NEEDS)) || { \
+		echo "Installing torch, pandas, scikit-learn and plotly (about 1 GB), and compiling the kernels of kafnets meanwhile"; \
+		$(DEMO) $(PIP) --no-deps -e . & build=$$!; \
+		$(DEMO) $(PIP) --no-compile $(DEMO_NEEDS) || { kill $$build; exit 1; }; \
+		wait $$build; }
 	@echo "Training 24 small networks: ReLU, PReLU and KAF on real measurements of electric motors"
 	@$(DEMO) scripts/demo.py demo-output
 
