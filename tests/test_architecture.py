@@ -50,10 +50,10 @@ EDGES = {
     "networks": "checks nn registry",
     "zoo": "checks nn ops registry starts",
     "plot": "inspection",
-    "train": "data files networks nn registry",
+    "train": "checks data files networks nn registry",
     "comparison": "data files inspection kernels networks provenance registry timing train",
     "rl": "files networks packages registry train",
-    "sklearn": "data networks train",
+    "sklearn": "data networks nn train",
     "report": "comparison files inspection registry train",
     "benchmark": (
         "autograd comparison data frontends jax keras networks nn ops provenance registry rl timing train"

@@ -25,6 +25,8 @@ from kafnets.train import Predictor, Settings, fit
 EXACT: dict[str, Any] = {
     "batch_size": 1000,
     "validation_fraction": None,
+    "embedding": None,  # quantiles are of rows
+    "n_members": 2,
     "dropout": 0.0,
     "epochs": 15,
     "learning_rate": 0.01,

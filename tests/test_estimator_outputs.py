@@ -31,7 +31,7 @@ def waves(rows: int, seed: int = 0) -> tuple[Any, Any]:
 @pytest.mark.parametrize("quantile", [0.1, 0.9])
 def test_quantiles_are_covered_everywhere(quantile: float, tmp_path: Path) -> None:
     features, target = waves(1500)
-    model = KafnetRegressor((20,), loss="quantile", quantile=quantile, epochs=40, random_state=0)
+    model = KafnetRegressor((20,), loss="quantile", quantile=quantile, epochs=40, n_members=1, random_state=0)
     model.fit(features, target)
     fresh, wanted = waves(4000, 1)
     below = wanted <= model.predict(fresh)
@@ -185,7 +185,7 @@ def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 
     def shown(verbose: Any, stream: io.StringIO) -> tuple[str, str]:
         monkeypatch.setattr(sys, "stderr", stream)
-        KafnetRegressor((4,), epochs=2, verbose=verbose, random_state=0).fit(features, target)
+        KafnetRegressor((4,), epochs=2, n_members=1, verbose=verbose, random_state=0).fit(features, target)
         return stream.getvalue(), capsys.readouterr().out
 
     for quiet in ("auto", False, 0):

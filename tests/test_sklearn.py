@@ -32,7 +32,8 @@ def not_equivalent(_: Any) -> dict[str, str]:
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [KafnetClassifier(), KafnetRegressor()], expected_failed_checks=not_equivalent
+    [KafnetClassifier(n_members=2, epochs=40), KafnetRegressor(n_members=2, epochs=40)],
+    expected_failed_checks=not_equivalent,
 )
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -107,11 +108,16 @@ def test_a_little_at_a_time() -> None:
 
 def test_warm_starts_and_early_stops() -> None:
     features, labels = load_digits(return_X_y=True)
-    model = KafnetClassifier((20,), epochs=2, warm_start=True, random_state=0).fit(features, labels)
+    model = KafnetClassifier(
+        (20,), epochs=3, label_smoothing=0.0, warm_start=True, n_members=1, random_state=0
+    )
+    model.fit(features, labels)
     first = model.history_[0]["train_loss"]
     model.fit(features, labels)
     assert model.history_[0]["train_loss"] < first / 2
-    stopped = KafnetClassifier((20,), early_stopping=True, epochs=300, patience=3, random_state=0)
+    stopped = KafnetClassifier(
+        (20,), early_stopping=True, epochs=300, patience=3, n_members=1, random_state=0
+    )
     stopped.fit(features, labels)
     assert stopped.n_epochs_ == stopped.best_epoch_ + 3 < 300
     assert "validation_accuracy" in stopped.history_[0]
@@ -170,14 +176,16 @@ def test_options_that_are_none() -> None:
 
 def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from() -> None:
     features, labels = load_breast_cancer(return_X_y=True)
-    model = KafnetClassifier((10,), epochs=8, random_state=0).fit(features, labels)
+    model = KafnetClassifier((10,), epochs=8, n_members=1, random_state=0).fit(features, labels)
     best = max(model.history_, key=lambda row: (row["validation_auc"], -row["validation_loss"], row["epoch"]))
     assert (model.best_epoch_, model.n_epochs_) == (best["epoch"], 8)
     np.testing.assert_array_equal(model.scaling_.median, np.median(features, axis=0))
-    kept = KafnetClassifier((10,), epochs=8, refit=False, random_state=0).fit(features, labels)
+    kept = KafnetClassifier((10,), epochs=8, refit=False, n_members=1, random_state=0).fit(features, labels)
     assert kept.history_ == model.history_
     assert (kept.scaling_.median != model.scaling_.median).any()  # of the rows that were learned from
-    again = KafnetClassifier((10,), epochs=model.best_epoch_, validation_fraction=None, random_state=0)
+    again = KafnetClassifier(
+        (10,), epochs=model.best_epoch_, validation_fraction=None, n_members=1, random_state=0
+    )
     again.fit(features, labels)
     np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
     assert not any(name.startswith("validation") for name in again.history_[0])
@@ -204,10 +212,10 @@ def test_few_rows_are_no_error(rows: int) -> None:
     features = np.random.default_rng(0).normal(size=(rows, 2))
     labels = np.zeros(rows, dtype=int)
     labels[0] = 1  # a class of one row, which no held-out part has
-    model = KafnetClassifier((4,), epochs=2, random_state=0).fit(features, labels)
+    model = KafnetClassifier((4,), epochs=2, n_members=1, random_state=0).fit(features, labels)
     assert ("validation_loss" in model.history_[0]) == (rows == 80)
     assert np.isfinite(model.predict_proba(features)).all()
-    numbers = KafnetRegressor((4,), epochs=2, random_state=0).fit(features, np.ones(rows))
+    numbers = KafnetRegressor((4,), epochs=2, n_members=1, random_state=0).fit(features, np.ones(rows))
     assert np.isfinite(numbers.predict(features)).all()
 
 
@@ -244,7 +252,9 @@ def test_a_predictor_of_an_estimator_knows_columns_and_units(tmp_path: Path) -> 
 
 def test_a_warm_start_keeps_its_dropout_and_scaling() -> None:
     features, labels = load_digits(return_X_y=True)
-    model = KafnetClassifier((10,), epochs=2, warm_start=True, random_state=0).fit(features, labels)
+    model = KafnetClassifier((10,), epochs=2, warm_start=True, n_members=1, random_state=0).fit(
+        features, labels
+    )
     scaling = model.scaling_
     model.fit(features * 3, labels)
     assert model.scaling_ is scaling
@@ -264,6 +274,7 @@ def test_switches_of_training_and_options_by_name(tmp_path: Path) -> None:
         monitor=True,
         label_smoothing=0.1,
         refit=False,
+        n_members=1,
         random_state=0,
     )
     model.fit(features, labels)

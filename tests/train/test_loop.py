@@ -143,8 +143,9 @@ def test_the_commands_and_estimators_defaults_are_the_recipe() -> None:
     for name in ("patience", "batch_size", "learning_rate"):
         assert options[name].default is None  # the recipe's
     estimator = KafnetClassifier()
-    for name in ("epochs", "batch_size", "learning_rate", "weight_decay", "label_smoothing"):
+    for name in ("epochs", "batch_size", "learning_rate", "label_smoothing"):
         assert getattr(estimator, name) == getattr(RECIPE, name)
+    assert estimator._settings().weight_decay == RECIPE.weight_decay
 
 
 def test_a_part_with_one_class_is_judged_by_its_loss() -> None:

@@ -39,11 +39,13 @@ def compare(
         str, typer.Option(help="classification or regression; by default, what the target looks like.")
     ] = "",
     drop: Annotated[str, typer.Option(help="Columns to leave out, comma-separated.")] = "",
-    hidden: Annotated[str, typer.Option(help="Widths of the hidden layers, comma-separated.")] = "90,90",
+    hidden: Annotated[
+        str, typer.Option(help="Widths of the hidden layers, comma-separated.")
+    ] = "128,128,128",
     dropout: Annotated[
         float, typer.Option(min=0, help="Behind each hidden layer, at the start; it falls to 0.")
     ] = 0.15,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 100,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 60,
     patience: Annotated[
         int | None,
         typer.Option(min=1, help="Epochs without improvement before stopping. Default: no early stopping."),
@@ -91,7 +93,7 @@ def compare(
     """
     from kafnets.comparing import ACTIVATIONS
     from kafnets.comparing import compare as compared
-    from kafnets.comparison.ranking import RANKING
+    from kafnets.comparison.leaderboard import RANKING
 
     if (table is None) == (not data):
         refuse("give either a table, with --target, or --data: see `kafnets compare --help`")

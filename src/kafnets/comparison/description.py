@@ -13,8 +13,8 @@ from kafnets.comparison import prepared, supervised
 from kafnets.data.splits import Splits
 from kafnets.kernels import Gaussian
 from kafnets.networks import cnn, edgewise_mlp
+from kafnets.train.architecture import Architecture
 from kafnets.train.loop import Progress
-from kafnets.train.predictor import Architecture
 from kafnets.train.processes import Processes, processes_for
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings

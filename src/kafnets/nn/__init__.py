@@ -2,11 +2,14 @@
 
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
+from kafnets.nn.averaged import Averaged as Averaged
 from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import calibrate as calibrate
 from kafnets.nn.changes import DictionaryChanges as DictionaryChanges
 from kafnets.nn.changes import LayerChange as LayerChange
 from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
+from kafnets.nn.embedding import KAFEmbedding as KAFEmbedding
+from kafnets.nn.embedding import PeriodicEmbedding as PeriodicEmbedding
 from kafnets.nn.kaf import KAF as KAF
 from kafnets.nn.kaf2d import KAF2D as KAF2D
 from kafnets.nn.monitor import Monitor as Monitor

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -14,13 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task
 from kafnets.networks import Activation
+from kafnets.nn.averaged import Link
 from kafnets.sklearn.importances import importances
 from kafnets.sklearn.validation import checked_rows
+from kafnets.train.architecture import Architecture, columns_to_embed, embeddings_of, link_of
 from kafnets.train.loop import Training, fit
-from kafnets.train.predictor import Architecture, Predictor
+from kafnets.train.losses import SQUARED_ERROR
+from kafnets.train.members import fit_members
+from kafnets.train.predictor import Predictor
 from kafnets.train.progress import FitProgress, Verbose
-from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, STARTS
-from kafnets.train.rows import division_of, fit_rows
+from kafnets.train.recipe import DROPOUT, HIDDEN, MEMBERS, RECIPE, STARTS
 from kafnets.train.settings import Settings
 
 DECAY_OF_PASSES = 0.01
@@ -40,10 +43,12 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         activation: Activation = "kaf",
         *,
         activation_options: dict[str, Any] | None = None,
+        n_members: int = MEMBERS,
+        embedding: str | None = "auto",
         epochs: int = RECIPE.epochs,
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,
-        weight_decay: float | Literal["auto"] = RECIPE.weight_decay,
+        weight_decay: float | Literal["auto"] = "auto",
         dropout: float = DROPOUT,
         label_smoothing: float | Literal["auto"] = RECIPE.label_smoothing,
         activation_lr: float = RECIPE.activation_lr,
@@ -63,6 +68,8 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         self.hidden = hidden
         self.activation = activation
         self.activation_options = activation_options
+        self.n_members = n_members
+        self.embedding = embedding
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -90,9 +97,9 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         return tags
 
     @property
-    def module_(self) -> torch.nn.Sequential:
-        """The network."""
-        return cast(torch.nn.Sequential, self.predictor_.model)
+    def module_(self) -> torch.nn.Module:
+        """The network, or those that are averaged."""
+        return self.predictor_.model
 
     @property
     def scaling_(self) -> Scaling:
@@ -148,7 +155,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
                 "epochs": self.epochs,
                 "patience": None,
                 "learning_rate": self.learning_rate,
-                "weight_decay": self.weight_decay,
+                "weight_decay": RECIPE.weight_decay if self.weight_decay == "auto" else self.weight_decay,
                 "metric": self._metric,
                 "optimizer": RECIPE.optimizer,
                 "betas": RECIPE.betas,
@@ -164,14 +171,18 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             | changes
         )
 
-    def _architecture(self, inputs: int, outputs: int) -> Architecture:
+    def _architecture(self, X: NDArray[np.float64], outputs: int, link: Link, members: int) -> Architecture:
         options = self.activation_options
         if not isinstance(options, Mapping | None):
             raise TypeError(f"activation_options must be a dictionary, or None, got {options!r}")
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
         hidden = tuple(np.atleast_1d(self.hidden).tolist())  # as a saved one is
-        return Architecture(inputs, hidden, outputs, self.activation, options, self.dropout)
+        embeddings = embeddings_of(self.embedding, members)
+        embedded = columns_to_embed(X) if any(embeddings) else ()
+        return Architecture(
+            X.shape[1], hidden, outputs, self.activation, options, self.dropout, embeddings, embedded, link
+        )
 
     def _learn(
         self,
@@ -189,16 +200,9 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             X, target, weight = (each[weight > 0] for each in (X, target, weight))
             weight = weight / weight.mean()
         outputs = _outputs_for(target, task, what["classes"], known)
-        shape = self._architecture(X.shape[1], outputs) if known is None else known.architecture
+        link = link_of(task, what.get("loss", SQUARED_ERROR))
+        shape = self._architecture(X, outputs, link, self.n_members) if known is None else known.architecture
         module = shape.build(torch.Generator().manual_seed(seed)) if known is None else self.module_
-        division = division_of(
-            target, task, self.validation_fraction, seed, early_stopping=self.early_stopping
-        )
-        if calibrate and not len(division[1]):
-            raise ValueError(
-                f"calibrate_probabilities needs held-out rows, but validation_fraction="
-                f"{self.validation_fraction} of {len(X)} rows leaves too few: give more rows"
-            )
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
             keep=RECIPE.keep,
@@ -206,16 +210,16 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             regularization_schedule=RECIPE.regularization_schedule,
         )
         shown = FitProgress(self.verbose)
-        trained, scaling = fit_rows(
+        trained, scaling = fit_members(
             module,
             X,
             target,
-            division,
             settings,
             task=task,
             classes=outputs,
             weight=weight,
             scaling=None if known is None else known.scaling,
+            validation_fraction=self.validation_fraction,
             refit=self.refit,
             calibrate=calibrate,
             seed=seed,
@@ -243,7 +247,8 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
                     "the first partial_fit needs more rows to scale features by, got n_samples=1"
                 )
             self._seed_ = _seed(self.random_state)
-            shape = self._architecture(X.shape[1], outputs)
+            link = link_of(task, what.get("loss", SQUARED_ERROR))
+            shape = self._architecture(X, outputs, link, members=1)
             module = shape.build(torch.Generator().manual_seed(self._seed_))
             scaling = RobustScaling.of(X)
             self.predictor_ = Predictor(module.eval(), shape, scaling=scaling, task=task, **what)
@@ -271,7 +276,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
     def _take(self, trained: Training) -> None:
         self.module_.cpu()
         self.history_ = trained.epochs
-        self.n_epochs_ = len(trained.epochs)
+        self.n_epochs_ = max((row["epoch"] for row in trained.epochs), default=0)
         self.best_epoch_ = trained.best_epoch
 
 

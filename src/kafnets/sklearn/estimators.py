@@ -24,25 +24,31 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
     """A network of learned activations for classification.
 
     Features are scaled by medians and quartiles, and gaps (NaN) filled with medians, both learned from the
-    training rows. The defaults are the recipe of ``kafnets.train.recipe``: AdamW, whose learning rate falls
-    to 0 along a cosine, as weight decay and dropout do, and as many epochs as held-out rows like best::
+    training rows. The defaults are the recipe of ``kafnets.train.recipe``: six networks whose predictions are
+    averaged, KAFs on top of Mish, AdamW with a learning rate of several cosines, and as many epochs as
+    held-out rows like best::
 
         from kafnets.sklearn import KafnetClassifier
 
-        KafnetClassifier(hidden=(100, 100), random_state=0).fit(X_train, y_train).score(X_test, y_test)
+        KafnetClassifier(random_state=0).fit(X_train, y_train).score(X_test, y_test)
 
     Args:
         hidden: widths of the hidden layers.
         activation: a registered name (see ``kafnets.names()``), with options in parentheses if you like, such
             as ``"kaf(base=silu,tails=linear)"``, or a function that makes a module from the number of
             features.
-        activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs start as
-            ELU and others take their defaults.
+        activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs stand on
+            Mish, 2D-KAFs start as ELU, and others take their defaults.
+        n_members: networks whose predictions are averaged. Each holds out another part of the rows, to find
+            its best epoch by, and starts with other weights. One network is as many times faster.
+        embedding: functions of single features, learned beside the network: "kaf" for those of
+            :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for the features alone; "auto":
+            "kaf" for every second network.
         epochs: the most there may be.
         batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
         learning_rate: AdamW's, at the start; "auto" grows with the root of the batch size, from 3e-3 at 32.
-        weight_decay: of weights and of activations' parameters that may decay; "auto" decays so that what no
-            gradient holds shrinks to 1/e over all epochs, but by no more than 1; 0.01 in ``partial_fit``.
+        weight_decay: of weights and of activations' parameters that may decay; "auto": 0.5, and 0.01 in
+            ``partial_fit``.
         dropout: behind the hidden layers, in the first epoch.
         label_smoothing: the share of each label that is spread evenly over all classes, which serves the
             accuracy and harms probabilities. "auto": 0.1.
@@ -59,10 +65,11 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             dictionary and the like, and a warning names layers that are in trouble.
         early_stopping: stop when held-out rows are not predicted better any more. If False, all epochs are
             tried.
-        validation_fraction: the share of rows that is held out to find the best epoch by. None, or if that
-            share is less than 10 rows: all rows are learned from for all epochs.
-        refit: when the best epoch is known, train again on all rows, for as many epochs. If False, the
-            weights of the best epoch are kept, and the held-out rows are not learned from.
+        validation_fraction: the share of rows that one network holds out to find its best epoch by; several
+            hold out equal parts. None, or if that share is less than 10 rows: all rows are learned from for
+            all epochs.
+        refit: of one network: when its best epoch is known, train again on all rows, for as many epochs. If
+            False, the weights of the best epoch are kept, and the held-out rows are not learned from.
         patience: epochs that ``early_stopping`` waits for an improvement.
         warm_start: ``fit`` goes on from the weights that there are.
         device: "cpu", "cuda", or "auto" for the latter where there is one.
@@ -74,11 +81,12 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
     Attributes:
         classes_: the labels.
         predictor_: the network with its preprocessing; see :meth:`to_predictor`.
-        module_: the network, a ``torch.nn.Module``.
+        module_: the network, a ``torch.nn.Module``; several are its ``members``.
         scaling_: what was learned about the features' medians and quartiles.
-        history_: a row of numbers for each epoch, with scores of the held-out rows.
+        history_: a row of numbers for each epoch, with scores of the held-out rows; of several networks, the
+            rows of all, with their number as "member".
         n_epochs_: how many there were.
-        best_epoch_: the best of them.
+        best_epoch_: the best of them; of several networks, the mean.
         n_features_in_: the number of features.
         feature_names_in_: their names, where ``fit`` was given some.
     """

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from kafnets.nn.biases import initialize_biases
 from kafnets.nn.calibrate import calibrate
 from kafnets.nn.dictionary import DictionaryModule
+from kafnets.nn.embedding import KAFEmbedding
 from kafnets.nn.monitor import Monitor, monitor
 from kafnets.nn.refine import refine
 from kafnets.registry import Facts
@@ -26,8 +27,8 @@ def check(model: nn.Module, settings: Settings, processes: int) -> None:
     if settings.refine is None:
         return
     smallest = settings.refine[min(settings.refine)]
-    for name, module in model.named_modules():
-        if isinstance(module, DictionaryModule) and module.dictionary_size > smallest:
+    for name, module in _refinable(model).items():
+        if module.dictionary_size > smallest:
             raise ValueError(
                 f"refine must begin with {module.dictionary_size} elements at least, which layer {name!r} "
                 f"has, got {smallest}: build the model with a smaller dictionary_size"
@@ -55,6 +56,9 @@ def before_epoch(
         seed: of the biases.
     """
     few = features[torch.linspace(0, len(features) - 1, min(len(features), ROWS)).long()]
+    for module in model.modules():
+        if isinstance(module, KAFEmbedding) and not module.learned:
+            module.learn_quantiles(few)
     if epoch == 0 and settings.initialize_biases and _takes_biases(model):
         initialize_biases(model, few, generator=torch.Generator().manual_seed(seed))
     if not has_dictionaries(model):
@@ -62,7 +66,8 @@ def before_epoch(
     if epoch == settings.calibrate_after:
         calibrate(model, few, optimizer=optimizer)
     if settings.refine is not None and epoch in settings.refine:
-        refine(model, settings.refine[epoch], optimizer)
+        for module in _refinable(model).values():
+            refine(module, settings.refine[epoch], optimizer)
 
 
 def watch(model: nn.Module, settings: Settings) -> Monitor | None:
@@ -73,6 +78,16 @@ def watch(model: nn.Module, settings: Settings) -> Monitor | None:
 def has_dictionaries(model: nn.Module) -> bool:
     """Whether it contains a KAF, KAF2D or EdgewiseKAF."""
     return any(isinstance(module, DictionaryModule) for module in model.modules())
+
+
+def _refinable(model: nn.Module) -> dict[str, DictionaryModule]:
+    """By name: all but the functions of single features, whose quantiles are as fine as their dictionary."""
+    embedded = [module.functions for module in model.modules() if isinstance(module, KAFEmbedding)]
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, DictionaryModule) and not any(module is each for each in embedded)
+    }
 
 
 def _takes_biases(model: nn.Module) -> bool:

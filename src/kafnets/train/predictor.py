@@ -3,7 +3,6 @@
 import copy
 import io
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from kafnets.data.reading import frame_of
 from kafnets.data.scaling import Scaling
 from kafnets.data.scaling import described as scaling_described
 from kafnets.data.splits import Splits, Task
-from kafnets.networks import Activation, mlp
 from kafnets.train import metrics
+from kafnets.train.architecture import Architecture
 from kafnets.train.inputs import numbers_of_rows
 from kafnets.train.losses import SQUARED_ERROR, Loss
 from kafnets.train.temperature import temperature_of
@@ -29,30 +28,6 @@ from kafnets.train.tensors import load_tensors
 
 DESCRIPTION, WEIGHTS = "predictor.json", "predictor.pt"
 ROWS = 4096
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What ``kafnets.mlp`` needs to build the network again."""
-
-    inputs: int
-    hidden: Sequence[int]
-    outputs: int
-    activation: Activation
-    options: Mapping[str, Any]
-    dropout: tuple[float, ...] | float
-
-    def build(self, generator: torch.Generator | None = None) -> nn.Sequential:
-        """With initial weights."""
-        return mlp(
-            self.inputs,
-            self.hidden,
-            self.outputs,
-            self.activation,
-            dropout=self.dropout,
-            generator=generator,
-            **self.options,
-        )
 
 
 @dataclass(frozen=True)
@@ -273,15 +248,7 @@ class Predictor:
 
     @classmethod
     def _described(cls, content: dict[str, Any], weights: dict[str, Any]) -> "Predictor":
-        stored = content["architecture"]
-        dropout = stored["dropout"]
-        architecture = Architecture(
-            **stored
-            | {
-                "hidden": tuple(stored["hidden"]),
-                "dropout": tuple(dropout) if isinstance(dropout, list) else dropout,
-            }
-        )
+        architecture = Architecture.described(content["architecture"])
         model = architecture.build(torch.Generator())
         model.load_state_dict(weights)
         encoding, ends = content["encoding"], content.get("target_range")

@@ -8,8 +8,11 @@ from typing import Any
 
 from kafnets.train.settings import Settings
 
-HIDDEN = (90, 90)
-"""Widths of the hidden layers: below 20,000 parameters on Sensorless, with KAFs."""
+HIDDEN = (128, 128, 128)
+"""Widths of the hidden layers."""
+
+MEMBERS = 6
+"""Networks that the estimators average."""
 
 DROPOUT = 0.15
 """Behind each hidden layer, in the first epoch."""
@@ -19,15 +22,17 @@ SCALING = "robust"
 
 RECIPE = Settings(
     batch_size="auto",
-    epochs=100,
+    epochs=60,
     patience=None,
     learning_rate="auto",
-    weight_decay="auto",
+    weight_decay=0.5,
     optimizer="AdamW",
-    schedule="cosine",
+    betas=(0.9, 0.95),
+    schedule="coslog4",
     keep="best",
-    regularization_schedule="flat_cosine",
+    regularization_schedule="cosine",
+    label_smoothing="auto",
 )
 
-STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "elu"}}
+STARTS: dict[str, dict[str, Any]] = {"kaf": {"base": "mish"}, "kaf2d": {"init": "elu"}}
 """Options of activations that are given none: few rows are learned better from a calm start."""

@@ -71,14 +71,14 @@ def fit_rows(
     calibrate: bool = False,
     seed: int = 0,
     progress: FitProgress | None = None,
+    called: str = "training",
 ) -> tuple[Training, Scaling]:
     """Find the best epoch by rows that are held out; then train again on all rows, for as many epochs.
 
-    The second training begins with the same weights and lets all schedules end at its own last epoch. Its
-    weights are those of the model in the end; the log is that of the first training, which has validation.
+    The second training begins with the same weights; the log is that of the first training.
 
     Args:
-        model: as for :func:`kafnets.train.fit`, as are settings, task, classes and seed.
+        model: as for :func:`kafnets.train.fit`.
         features: of all rows, not scaled.
         target: of all rows.
         division: numbers of rows to learn from, and of rows to validate by, if any; else to the last epoch.
@@ -91,9 +91,9 @@ def fit_rows(
         calibrate: find the temperature of probabilities by the rows that the first training held out.
         seed: of all that is random.
         progress: shows both trainings.
+        called: what is shown of the first one.
 
-    Returns:
-        What came of it, and the scaling of the rows that made the weights.
+    Returns what came of it, and the scaling of the rows that made the weights.
     """
 
     def run(model: nn.Module, division: tuple[Rows, Rows], settings: Settings, what: str) -> Any:
@@ -103,11 +103,11 @@ def fit_rows(
             for own in division
         )
         options: dict[str, Any] = {"validation": validation, "task": task, "classes": classes, "seed": seed}
-        told = progress and progress(what, settings.epochs)
-        return fit(model, train, settings, progress=told, **options), learned, validation
+        options["progress"] = progress and progress(what, settings.epochs)
+        return fit(model, train, settings, **options), learned, validation
 
     again = refit and len(division[1]) > 0
-    found, learned, held_out = run(copy.deepcopy(model) if again else model, division, settings, "training")
+    found, learned, held_out = run(copy.deepcopy(model) if again else model, division, settings, called)
     if calibrate:
         found.temperature = _temperature(found.model, held_out, task)
     if again:

@@ -1,0 +1,49 @@
+"""Several networks that are asked together."""
+
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Link = Literal["identity", "logistic", "softmax", "log"]
+"""What outputs are made of: the numbers themselves, log-odds, logits of classes, or logarithms."""
+
+
+class Averaged(nn.Module):
+    r"""Networks whose predictions are averaged, as outputs of one network.
+
+    Probabilities are averaged, not logits: of :math:`k` networks with outputs :math:`o_j`, the logits of
+    classes are :math:`\log \frac{1}{k} \sum_j \mathrm{softmax}(o_j)`, and the log-odds are those of the mean
+    probability.
+
+    >>> both = Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax")
+    >>> both(torch.randn(5, 3)).shape
+    torch.Size([5, 2])
+
+    Args:
+        members: the networks, which take the same inputs.
+        link: what their outputs are: "identity" for numbers, "logistic" for log-odds, "softmax" for logits of
+            classes along the last axis, "log" for logarithms of numbers.
+    """
+
+    def __init__(self, members: Iterable[nn.Module], link: Link) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.link = link
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Outputs of the same meaning as those of each network."""
+        outputs = torch.stack([member(inputs) for member in self.members])
+        if self.link == "identity":
+            return outputs.mean(0)
+        if self.link == "logistic":  # log of the mean probability over log of the mean of its opposite
+            return functional.logsigmoid(outputs).logsumexp(0) - functional.logsigmoid(-outputs).logsumexp(0)
+        logarithms = outputs.log_softmax(-1) if self.link == "softmax" else outputs
+        return logarithms.logsumexp(0) - math.log(len(self.members))
+
+    def extra_repr(self) -> str:
+        """What is printed of it."""
+        return f"link={self.link!r}"
