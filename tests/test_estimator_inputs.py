@@ -206,7 +206,7 @@ def test_classes_have_weights() -> None:
     assert recalls[0] < 0.4 < recalls[2] - 0.15 < recalls[1]
     for wrong, words in (("even", "class_weight must be 'balanced', a dictionary or None, got 'even'"),):
         with pytest.raises(ValueError, match=words):
-            KafnetClassifier(class_weight=wrong).fit(features, rare)  # type: ignore[arg-type]
+            KafnetClassifier(class_weight=wrong).fit(features, rare)
     with pytest.raises(ValueError, match="needs all rows at once"):
         KafnetClassifier(class_weight="balanced").partial_fit(features, rare)
     KafnetClassifier((4,), class_weight=by_hand).partial_fit(features, rare)

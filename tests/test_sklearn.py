@@ -171,7 +171,7 @@ def test_a_first_pass_may_lack_classes() -> None:
 def test_options_that_are_none() -> None:
     features, labels = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
     with pytest.raises(TypeError, match="activation_options must be a dictionary, or None, got 'elu'"):
-        KafnetClassifier(activation_options="elu").fit(features, labels)  # type: ignore[arg-type]
+        KafnetClassifier(activation_options="elu").fit(features, labels)
 
 
 def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from() -> None:
@@ -258,7 +258,9 @@ def test_a_warm_start_keeps_its_dropout_and_scaling() -> None:
     scaling = model.scaling_
     model.fit(features * 3, labels)
     assert model.scaling_ is scaling
-    assert [each.p for each in model.module_ if isinstance(each, torch.nn.Dropout)] == [model.dropout]
+    assert [each.p for each in model.module_.modules() if isinstance(each, torch.nn.Dropout)] == [
+        model.dropout
+    ]
 
 
 def test_switches_of_training_and_options_by_name(tmp_path: Path) -> None:
@@ -281,7 +283,7 @@ def test_switches_of_training_and_options_by_name(tmp_path: Path) -> None:
     assert {"1/outside", "1/coefficients"} <= model.history_[0].keys()
     scores = [row["validation_accuracy"] for row in model.history_]
     assert scores[model.best_epoch_ - 1] == max(scores)
-    kaf: Any = model.module_[1]
+    kaf: Any = model.module_.get_submodule("1")
     assert kaf.dictionary_size == (12 if model.best_epoch_ > 2 else 8)
     model.to_predictor().save(tmp_path)  # with dictionaries that have moved
     np.testing.assert_array_equal(Predictor.load(tmp_path).predict(features), model.predict(features))

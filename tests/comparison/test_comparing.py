@@ -62,7 +62,7 @@ def test_data_sets_by_name_have_a_target_and_training_has_known_options(tmp_path
         with pytest.raises(
             ValueError, match="target, task and drop are for tables: leave them out, 'iris' is"
         ):
-            kafnets.compare("iris", output=tmp_path, **given)  # type: ignore[arg-type]
+            kafnets.compare("iris", output=tmp_path, **given)
     for name, meant in (
         ("learning_rates", "learning_rate"),
         ("activation", "activations"),

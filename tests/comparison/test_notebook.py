@@ -48,7 +48,8 @@ def test_a_notebook_and_the_command_give_the_same_ranking(
     frame["y"] = (frame["a"] + (frame["b [/x]"] == "u") > 0.5).astype(int)
     frame.to_csv("rows.csv", index=False)
 
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    made: Any = nbformat.v4  # its functions have no types
+    notebook = made.new_notebook(cells=[made.new_code_cell(cell) for cell in CELLS])
     NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(tmp_path))
     trained, shown, drawn, told = notebook.cells
     assert "4/4" in outputs(trained, "stderr")  # the progress bar, which has come to its end

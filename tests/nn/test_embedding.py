@@ -1,6 +1,7 @@
 """Numerical embeddings: values, quantiles, starts, gradients."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,14 @@ from kafnets.nn.averaged import Averaged
 from kafnets.nn.embedding import KNOTS, spread_evenly
 
 
-def made(**options: object) -> KAFEmbedding:
+def made(**options: Any) -> KAFEmbedding:
     return KAFEmbedding(3, [0, 2], generator=torch.Generator().manual_seed(0), dtype=torch.float64, **options)
+
+
+def gamma_of(layer: KAFEmbedding) -> float:
+    gamma = layer.functions.gamma
+    assert isinstance(gamma, float)
+    return gamma
 
 
 def rows(number: int = 400) -> torch.Tensor:
@@ -30,7 +37,7 @@ def test_features_come_first_and_each_function_sees_its_feature() -> None:
     alpha, elements = layer.functions.alpha.detach().numpy(), layer.functions.dictionary.numpy()
     for place, (feature, function) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         distances = spread[:, feature, None] - elements
-        wanted = np.exp(-layer.functions.gamma * distances**2) @ alpha[2 * feature + function]
+        wanted = np.exp(-gamma_of(layer) * distances**2) @ alpha[2 * feature + function]
         assert_allclose(found[:, 3 + place], wanted, rtol=1e-9, atol=1e-12)
 
 
@@ -61,9 +68,7 @@ def test_functions_start_as_cosines() -> None:
     places = torch.linspace(-3, 3, 50, dtype=torch.float64)
     found = layer.functions(places[:, None].expand(-1, 8)).detach()
     # A Gaussian takes a little from each wave, the more the higher its frequency is.
-    waves = torch.cos(frequencies * places + phases) * torch.exp(
-        -(frequencies**2) / 4 / layer.functions.gamma
-    )
+    waves = torch.cos(frequencies * places + phases) * torch.exp(-(frequencies**2) / 4 / gamma_of(layer))
     assert_allclose(found, 0.2 * waves.T, atol=1e-4)
 
 
@@ -105,15 +110,16 @@ def test_columns_that_are_not_there() -> None:
 
 
 @pytest.mark.parametrize("link", ["identity", "logistic", "softmax", "log"])
-def test_predictions_are_averaged(link: str) -> None:
+def test_predictions_are_averaged(link: Any) -> None:
     members = [torch.nn.Linear(3, 4).double() for _ in range(3)]
     inputs = rows(6)
-    mean = {
+    means: dict[str, Any] = {
         "identity": lambda outputs: outputs,
         "logistic": torch.sigmoid,
         "softmax": lambda outputs: outputs.softmax(-1),
         "log": torch.exp,
-    }[link]
+    }
+    mean = means[link]
     wanted = torch.stack([mean(member(inputs)) for member in members]).mean(0)
     assert_allclose(mean(Averaged(members, link)(inputs)).detach(), wanted.detach(), rtol=1e-12)
 

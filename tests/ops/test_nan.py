@@ -1,6 +1,7 @@
 """A NaN that comes in is seen in everything that depends on it, gradients included, and in nothing else."""
 
 import math
+from typing import Any, cast
 
 import pytest
 import torch
@@ -78,7 +79,7 @@ def test_other_formulas(
     backend: str, dtype: torch.dtype, name: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if backend in RUNNABLE:
-        monkeypatch.setattr(native, "kernels", native.Kernels(native.load(backend).module))
+        monkeypatch.setattr(native, "kernels", native.Kernels(cast(Any, native.load(backend).module)))
     module = kafnets.create(name, 3).to(dtype)
     s = torch.randn(rows, 3, dtype=dtype, generator=torch.Generator().manual_seed(0))
     s[1, 1] = math.nan
@@ -96,7 +97,7 @@ def test_other_formulas(
 @pytest.mark.parametrize("backend", [*RUNNABLE, "portable"])
 def test_hinges_that_are_closed_at_infinity(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if backend in RUNNABLE:
-        monkeypatch.setattr(native, "kernels", native.Kernels(native.load(backend).module))
+        monkeypatch.setattr(native, "kernels", native.Kernels(cast(Any, native.load(backend).module)))
     places = torch.tensor([[-1.0, 1.0]])
     s = torch.tensor([[math.inf], [0.5]])
     slopes = torch.tensor([[0.5, 0.25]], requires_grad=True)

@@ -108,9 +108,10 @@ class Description:
             splits.inputs, self.hidden, splits.outputs, self.activation, self.options, self.dropout or 0.0
         )
 
-    def build(self, splits: Splits) -> nn.Sequential:
+    def build(self, splits: Splits) -> nn.Module:
         """The network, with its first weights."""
         generator = torch.Generator().manual_seed(self.seed)
+        network: nn.Module
         if self.network == "cnn":
             channels, *size = splits.train.features.shape[1:]
             network = cnn(
@@ -131,7 +132,7 @@ class Description:
         else:
             network = self.architecture(splits).build(generator)
         if self.frozen:
-            for module in network:
+            for module in network.modules():
                 if hasattr(module, "facts"):
                     module.requires_grad_(False)
         return network

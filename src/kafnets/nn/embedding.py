@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -76,6 +77,7 @@ class KAFEmbedding(_Embedding):
     """
 
     knots: Tensor
+    learned: Tensor
 
     def __init__(
         self,
@@ -92,9 +94,9 @@ class KAFEmbedding(_Embedding):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(inputs, outputs, columns)
-        where = {"device": device, "dtype": dtype}
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
         number = outputs * len(self.columns)
-        shape = {"dictionary_size": dictionary_size, "boundary": boundary, "dim": -1}
+        shape: dict[str, Any] = {"dictionary_size": dictionary_size, "boundary": boundary, "dim": -1}
         self.functions = KAF(max(number, 1), init="identity", **shape, **where)  # no numbers drawn yet
         self.boundary, self.frequency, self.scale = boundary, frequency, scale
         even = torch.linspace(-boundary, boundary, KNOTS, **where)
@@ -106,11 +108,11 @@ class KAFEmbedding(_Embedding):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Cosines of random frequencies and phases."""
         alpha = self.functions.alpha
-        random = {"generator": generator, "dtype": torch.float64}
+        random: dict[str, Any] = {"generator": generator, "dtype": torch.float64}
         frequencies = torch.randn(len(alpha), 1, **random) * self.frequency
         phases = torch.rand(len(alpha), 1, **random) * 2 * math.pi
         elements = self.functions.dictionary.double().cpu()
-        gamma, spacing = float(self.functions.gamma), float(elements[1] - elements[0])
+        gamma, spacing = float(self.functions.gamma or 0.0), float(elements[1] - elements[0])
         waves = torch.cos(frequencies * elements + phases) * self.scale
         alpha.copy_(waves * spacing * math.sqrt(gamma / math.pi))
 
@@ -163,7 +165,7 @@ class PeriodicEmbedding(_Embedding):
     ) -> None:
         super().__init__(inputs, outputs, columns)
         shape = len(self.columns), frequencies
-        where = {"device": device, "dtype": dtype}
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.frequencies, self.phases = (nn.Parameter(torch.empty(shape, **where)) for _ in range(2))
         self.weight = nn.Parameter(torch.empty(*shape, outputs, **where))
         self.bias = nn.Parameter(torch.empty(shape[0], outputs, **where))

@@ -268,7 +268,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             seed=getattr(self, "_seed_", 0),
             resume=before,
             save=states.append,
-            progress=FitProgress(0 if self.verbose == "auto" else 2 * bool(self.verbose))("pass", passes),
+            progress=FitProgress(2 if self.verbose not in ("auto", 0) else 0)("pass", passes),
         )
         self._take(trained)
         self._state_ = states[-1]

@@ -44,6 +44,7 @@ def checked_pair(
     frame = frame_of(X)
     if 0 in frame.shape:
         raise ValueError(f"X must have rows and columns, got the shape {frame.shape}")
+    encoding: Encoding | None
     if known is None:
         encoding, _ = Encoding.of(frame, "X")
         features = encoding.apply(frame, "X")

@@ -47,9 +47,10 @@ class Architecture:
     @classmethod
     def described(cls, content: Mapping[str, Any]) -> Self:
         """From its attributes as JSON gives them back."""
-        return cls(
-            **{name: tuple(each) if isinstance(each, list) else each for name, each in content.items()}
-        )
+        values: dict[str, Any] = {
+            name: tuple(each) if isinstance(each, list) else each for name, each in content.items()
+        }
+        return cls(**values)
 
     def build(self, generator: torch.Generator | None = None) -> nn.Module:
         """With initial weights."""
