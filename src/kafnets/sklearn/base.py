@@ -198,7 +198,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         seed, known = _seed(self.random_state), self._known(goes_on=self.warm_start)
         if weight is not None:
             X, target, weight = (each[weight > 0] for each in (X, target, weight))
-            weight = weight / weight.mean()
+            weight = (weight / weight.mean()).astype(np.float32)
         outputs = _outputs_for(target, task, what["classes"], known)
         link = link_of(task, what.get("loss", SQUARED_ERROR))
         shape = self._architecture(X, outputs, link, self.n_members) if known is None else known.architecture

@@ -65,7 +65,7 @@ def fit_rows(
     *,
     task: Task,
     classes: int | None = None,
-    weight: NDArray[np.floating] | None = None,
+    weight: NDArray[np.float32] | None = None,
     scaling: Scaling | None = None,
     refit: bool = True,
     calibrate: bool = False,
@@ -99,11 +99,7 @@ def fit_rows(
     def run(model: nn.Module, division: tuple[Rows, Rows], settings: Settings, what: str) -> Any:
         learned = scaling or RobustScaling.of(features[division[0]])
         train, validation = (
-            Part(
-                learned.apply(features[own]),
-                target[own],
-                None if weight is None else weight[own].astype(np.float32),
-            )
+            Part(learned.apply(features[own]), target[own], weight if weight is None else weight[own])
             for own in division
         )
         options: dict[str, Any] = {"validation": validation, "task": task, "classes": classes, "seed": seed}
