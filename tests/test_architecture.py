@@ -54,6 +54,7 @@ EDGES = {
     "comparison": "data files inspection kernels networks provenance registry timing train",
     "rl": "files networks packages registry train",
     "sklearn": "data networks nn train",
+    "tuning": "data packages sklearn train",
     "report": "comparison files inspection registry train",
     "benchmark": (
         "autograd comparison data frontends jax keras networks nn ops provenance registry rl timing train"

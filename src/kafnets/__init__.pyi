@@ -56,6 +56,8 @@ from kafnets.starts import Initializer as Initializer
 from kafnets.starts import Normal as Normal
 from kafnets.starts import Ridge as Ridge
 from kafnets.train import Predictor as Predictor
+from kafnets.tuning import Tuned as Tuned
+from kafnets.tuning import tune as tune
 from kafnets.zoo import APL as APL
 from kafnets.zoo import PAF as PAF
 from kafnets.zoo import PELU as PELU

@@ -122,8 +122,6 @@ def read(
         drop: columns to leave out.
         name: of the table, unless it is a file.
     """
-    import pandas as pd
-
     path = isinstance(source, str | Path)
     name, origin = (Path(source).name, str(source)) if path else (name, name)
     frame = frame_of(source)
@@ -139,8 +137,7 @@ def read(
         notes.append(f"{gaps} rows without a value of {target} were left out")
     if len(frame) < 10:
         raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
-    hashes = (pd.util.hash_pandas_object(frame[each], index=False) for each in frame.columns)
-    digest = digest_of(*(each.to_numpy() for each in hashes))
+    digest = digest_of_frame(frame)
     values, class_values = _target(frame[target], task, gaps > 0, notes, origin)
     encoding, more = Encoding.of(frame.drop(columns=target), origin)
     encoded = tuple(column.values(frame[column.name], origin) for column in encoding.columns)
@@ -158,6 +155,14 @@ def load(
 ) -> Splits:
     """:func:`read` and :meth:`Table.divide` in one."""
     return read(path, target, task=task, drop=drop).divide(seed, scaling)
+
+
+def digest_of_frame(frame: Any) -> str:
+    """Of a pandas DataFrame: SHA-256 of all its values, column by column."""
+    import pandas as pd
+
+    hashes = (pd.util.hash_pandas_object(frame[each], index=False) for each in frame.columns)
+    return digest_of(*(each.to_numpy() for each in hashes))
 
 
 def _with_target(frame: Any, target: Any, drop: Sequence[str]) -> tuple[Any, str]:

@@ -1,0 +1,141 @@
+"""Tuning an estimator on one table of data: the function, and what it returns."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from kafnets.data.reading import frame_of
+from kafnets.data.splits import digest_of
+from kafnets.data.tables import MOST_CLASSES, digest_of_frame
+from kafnets.packages import needed_by
+from kafnets.sklearn import KafnetClassifier, KafnetRegressor
+from kafnets.train.search import Budget, Trial, arguments_of, best_of, search
+
+TRIALS = "trials.journal"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What :func:`tune` returns.
+
+    Attributes:
+        best: the estimator with the best setting, fitted on all rows.
+        parameters: the arguments that this setting has; none if the given ones were best.
+        score: of the best setting in validation.
+        tried: all trials.
+        folder: where they are stored.
+    """
+
+    best: Any
+    parameters: dict[str, Any]
+    score: float
+    tried: tuple[Trial, ...]
+    folder: Path
+
+    @property
+    def trials(self) -> Any:
+        """A pandas DataFrame with a row per trial; the score of one that diverged is missing."""
+        import pandas as pd
+
+        rows = [asdict(each) for each in self.tried]
+        return pd.DataFrame([row | row.pop("parameters") for row in rows]).set_index("number")
+
+
+def tune(
+    X: Any,
+    y: Any,
+    budget: str | int = "10min",
+    *,
+    estimator: Any = None,
+    task: Literal["classification", "regression"] | None = None,
+    sample_weight: Any = None,
+    output: str | Path = "kafnets-runs",
+    seed: int = 0,
+    progress: bool = True,
+) -> Tuned:
+    """Search for the learning rate, width, depth, dropout, weight decay, base and dictionary size that suit::
+
+        import kafnets
+
+        found = kafnets.tune(X_train, y_train, budget="20 trials")
+        found.trials
+        found.best.predict(X_test)
+
+    The first trial is the estimator as it is. All are scored by the same held-out rows, the estimator's
+    ``validation_fraction``. Interrupted, the same call resumes where it was: trials are stored, and count as
+    part of the budget. Needs Optuna.
+
+    Args:
+        X: an array, or a table of pandas or polars, as for the estimators.
+        y: the target.
+        budget: such as "10min", "90s", "2h" or "20 trials", for all trials together. A trial that has begun
+            is carried out.
+        estimator: whose other arguments stay as they are; by default one with the defaults, for the task.
+        task: by default, what the target looks like.
+        sample_weight: of rows.
+        output: the folder of results.
+        seed: of the search and, unless the estimator has one, of the estimators.
+        progress: show a bar in terminals and notebooks.
+    """
+    from sklearn.base import clone
+
+    limit = Budget.of(budget)
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
+    if estimator is None:
+        estimator = (KafnetRegressor if _is_regression(y, task) else KafnetClassifier)()
+    if not isinstance(estimator, KafnetClassifier | KafnetRegressor):
+        raise TypeError(f"estimator must be a KafnetClassifier or KafnetRegressor, got {estimator!r}")
+    estimator = clone(estimator)
+    if estimator.random_state is None:
+        estimator.set_params(random_state=seed)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+
+    def tried(arguments: dict[str, Any]) -> tuple[float, float]:
+        one = clone(estimator).set_params(**arguments, refit=False, verbose=0).fit(X, y, **weights)
+        row = one.history_[one.best_epoch_ - 1]
+        if "validation_loss" not in row:
+            raise ValueError(
+                f"X has {len(y)} rows, of which validation_fraction={estimator.validation_fraction} leaves "
+                "too few to tell settings apart: give more"
+            )
+        decides = one._settings().deciding(one.predictor_.task)
+        loss = row["validation_loss"]
+        return (-loss if decides == "loss" else row[f"validation_{decides}"]), loss
+
+    folder = Path(output) / "tune" / _digest(X, y, sample_weight, estimator, seed)
+    with needed_by("kafnets.tune"):
+        trials = search(
+            folder / TRIALS, limit, tried, activation=estimator.activation, seed=seed, progress=progress
+        )
+    winner = best_of(trials)
+    parameters = arguments_of(winner.parameters)
+    best = estimator.set_params(**parameters).fit(X, y, **weights)
+    return Tuned(best, parameters, float(winner.score or 0.0), tuple(trials), folder)
+
+
+def _is_regression(y: Any, task: str | None) -> bool:
+    from sklearn.utils.multiclass import type_of_target
+
+    if task is not None:
+        return task == "regression"
+    kind = type_of_target(y, input_name="y")
+    numbers = np.asarray(y).dtype.kind in "iu"
+    return kind.startswith("continuous") or (
+        kind == "multiclass" and numbers and len(np.unique(y)) > MOST_CLASSES
+    )
+
+
+def _digest(X: Any, y: Any, sample_weight: Any, estimator: Any, seed: int) -> str:
+    """Of all that a trial's score depends on. An activation that is a function goes by its name."""
+    values = np.asarray(y)
+    target = np.unique(values, return_inverse=True)[1] if values.dtype.kind in "OUS" else values
+    weights = () if sample_weight is None else (np.asarray(sample_weight, dtype=np.float64),)
+    data = [digest_of_frame(frame_of(X)), digest_of(np.asarray(target), *weights), [*map(str, frame_of(X))]]
+    given = {name: str(value) for name, value in estimator.get_params().items() if name != "verbose"}
+    told = json.dumps([data, type(estimator).__name__, given, seed], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
