@@ -51,7 +51,7 @@ EDGES = {
     "zoo": "checks nn ops registry starts",
     "plot": "inspection",
     "train": "checks data files networks nn registry",
-    "comparison": "data files inspection kernels networks provenance registry timing train",
+    "comparison": "data files inspection kernels networks packages provenance registry timing train",
     "rl": "files networks packages registry train",
     "sklearn": "data networks nn train",
     "tuning": "data packages sklearn train",

@@ -59,7 +59,7 @@ def test_a_budget_of_time_and_tasks(tmp_path: Path) -> None:
         (np.arange(120) % 5, None, False),
         (np.arange(120) % 5, "regression", True),
     ):
-        assert kafnets.tuning._is_regression(target, task) == wanted  # type: ignore[attr-defined]
+        assert kafnets.tuning._is_regression(target, task) == wanted
 
 
 def test_interrupted_and_diverged_trials(tmp_path: Path) -> None:

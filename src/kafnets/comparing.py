@@ -17,6 +17,7 @@ from kafnets.comparison.progress import run_all
 from kafnets.comparison.record import Record
 from kafnets.comparison.runner import finished
 from kafnets.comparison.sweep import Engine
+from kafnets.comparison.tuned import tuned
 from kafnets.registry import names
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import is_first
@@ -131,6 +132,7 @@ def compare(
     drop: Sequence[str] = (),
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
+    tune: int = 0,
     output: str | Path = "kafnets-runs",
     engine: Engine = "local",
     tensorboard: bool = False,
@@ -161,6 +163,8 @@ def compare(
         drop: columns to leave out.
         hidden: widths of the hidden layers.
         dropout: behind each hidden layer, in the first epoch.
+        tune: number of settings to try for each activation before its seeds are run, see ``kafnets.tune``;
+            the validation part of the first seed chooses. The depth stays. Needs Optuna.
         output: the folder of results.
         engine: "local", or "ray" for a Ray cluster.
         tensorboard: log each epoch for TensorBoard as well.
@@ -170,6 +174,7 @@ def compare(
     """
     check_integer("seeds", seeds)
     check_integer("jobs", jobs)
+    check_integer("tune", tune, least=0)
     if task not in (None, "classification", "regression"):
         raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
     for name, given in (("activations", activations), ("rivals", rivals), ("drop", drop)):
@@ -193,12 +198,15 @@ def compare(
         dropout=dropout,
         task=task,
         drop=drop,
+        tune=tune,
         output=output,
     )
     planned.prepare()
     if progress and is_first() and planned.table is not None:
         for note in planned.table.notes:
             print(f"note: {note}", file=sys.stderr)
+    if tune:
+        planned = tuned(planned, tune, progress=progress)
     unfinished = run_all(
         planned.runs, output, jobs=jobs, engine=engine, tensorboard=tensorboard, quiet=not progress
     )

@@ -65,8 +65,8 @@ def tune(
         found.trials
         found.best.predict(X_test)
 
-    The first trial is the estimator as it is. All are scored by the same held-out rows, the estimator's
-    ``validation_fraction``. Interrupted, the same call resumes where it was: trials are stored, and count as
+    The first trial is the estimator as it is. All train one network and are scored by the same held-out rows,
+    the estimator's ``validation_fraction``. Interrupted, the same call resumes where it was: trials are stored, and count as
     part of the budget. Needs Optuna.
 
     Args:
@@ -96,7 +96,8 @@ def tune(
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
 
     def tried(arguments: dict[str, Any]) -> tuple[float, float]:
-        one = clone(estimator).set_params(**arguments, refit=False, verbose=0).fit(X, y, **weights)
+        one = clone(estimator).set_params(**arguments, n_members=1, refit=False, verbose=0)
+        one.fit(X, y, **weights)
         row = one.history_[one.best_epoch_ - 1]
         if "validation_loss" not in row:
             raise ValueError(

@@ -138,3 +138,31 @@ def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path:
     with pytest.warns(UserWarning, match="skipped: .*seed-0: config.json and report.json do not tell all"):
         again = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
     assert again.ranking.set_index("activation")["seeds"].to_dict() == {"kaf": 1, "relu": 2}
+
+
+def test_every_activation_is_tuned_with_as_many_trials(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(150, 3))
+    labels = rows[:, 0] > 0
+    options: dict[str, Any] = {"seeds": 2, "epochs": 2, "output": tmp_path, "progress": False}
+
+    def compared(tune: int) -> Any:
+        return kafnets.compare(rows, labels, ["kaf", "tanh"], hidden=(8, 8), tune=tune, **options)
+
+    found = compared(2)
+    chosen = json.loads((found.folder / "tuned.json").read_text(encoding="utf-8"))
+    assert sorted(chosen) == ["kaf", "relu", "tanh"]
+    for label, arguments in chosen.items():
+        lines = (found.folder / "tuning" / f"{label}.journal").read_text(encoding="utf-8")
+        assert lines.count('"parameters"') == 2
+        widths = set(map(tuple, ([arguments["hidden"]] if arguments else [[8, 8]])))
+        hidden = {tuple(each.config["hidden"]) for each in found.runs if each.label == label}
+        assert hidden == widths
+        assert len(next(iter(hidden))) == 2  # the depth stays
+    again = compared(2)
+    assert again.folder == found.folder
+    assert [each.test for each in again.runs] == [each.test for each in found.runs]
+    assert compared(0).folder != found.folder
+    assert found.best.predict(rows).shape == (150,)
+    with pytest.raises(ValueError, match="tune must be an integer ≥ 0, got -1"):
+        compared(-1)

@@ -72,6 +72,9 @@ def compare(
         str, typer.Option(help="Dictionary sizes by epochs, such as 10:20,30:40: coarse to fine.")
     ] = "",
     monitor: Annotated[bool, typer.Option("--monitor", help="Log what KAFs' inputs look like.")] = False,
+    tune: Annotated[
+        int, typer.Option(min=0, help="Settings to try for each activation, in validation, before its seeds.")
+    ] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
     output: Annotated[Path, typer.Option(help="Output folder.")] = Path("kafnets-runs"),
@@ -118,6 +121,7 @@ def compare(
             drop=words(drop),
             hidden=whole_numbers("--hidden", hidden),
             dropout=dropout,
+            tune=tune,
             output=output,
             engine=engine.value,
             tensorboard=tensorboard,

@@ -164,6 +164,7 @@ def plan(
     dropout: float = DROPOUT,
     task: Any = None,
     drop: Sequence[str] = (),
+    tune: int = 0,
     output: Path = Path("kafnets-runs"),
 ) -> Plan:
     """Read the data, and describe one run per activation or rival and seed, ReLU among them as the reference.
@@ -182,8 +183,9 @@ def plan(
     if unknown := [each for each in rivals if each not in NAMES]:
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
     table, told = _read(data, target, task, drop)
+    tuning = [{"tune": tune}] if tune else []
     source = find_set(data).name if table is None else table.name
-    profile = _profile(source, table, [told, settings.describe(), list(hidden), dropout, SCALING])
+    profile = _profile(source, table, [told, settings.describe(), list(hidden), dropout, SCALING, *tuning])
     rows = None if table is None else output / "compare" / profile / ROWS
     one = Description(
         "compare",

@@ -23,7 +23,7 @@ class Part:
 
     features: NDArray[np.float32]
     target: NDArray[np.int64] | NDArray[np.float32]
-    weight: NDArray[np.float32] | None = None
+    weight: NDArray[np.floating] | None = None
 
     def __post_init__(self) -> None:
         features, target = np.asarray(self.features), np.asarray(self.target)

@@ -257,7 +257,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         states: list[dict[str, Any]] = []
         trained = fit(
             self.module_,
-            Part(self.scaling_.apply(X), target, None if weight is None else weight.astype(np.float32)),
+            Part(self.scaling_.apply(X), target, weight),
             self._settings(
                 epochs=passes,
                 # How many passes there will be, which "auto" goes by, nobody knows.

@@ -44,12 +44,8 @@ def checked_pair(
     frame = frame_of(X)
     if 0 in frame.shape:
         raise ValueError(f"X must have rows and columns, got the shape {frame.shape}")
-    encoding: Encoding | None
-    if known is None:
-        encoding, _ = Encoding.of(frame, "X")
-        features = encoding.apply(frame, "X")
-    else:
-        encoding, features = known.encoding, numbers_of_rows(frame, known.encoding, known.feature_names)
+    encoding = Encoding.of(frame, "X")[0] if known is None else known.encoding
+    features = numbers_of_rows(frame, encoding, tuple(frame.columns))
     features, y = check_X_y(features, y, estimator=estimator, **options)
     return features, y, encoding
 

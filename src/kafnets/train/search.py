@@ -10,7 +10,6 @@ from typing import Any
 
 from kafnets import files
 from kafnets.train.progress import bar
-from kafnets.train.recipe import STARTS
 
 WIDTHS = (32, 384)
 DEPTHS = (1, 4)
@@ -73,7 +72,7 @@ def suggested(trial: Any, activation: Any, depth: int | None = None) -> dict[str
     """
     found = {
         "width": trial.suggest_int("width", *WIDTHS, log=True),
-        "depth": depth or trial.suggest_int("depth", *DEPTHS),
+        "depth": trial.suggest_int("depth", *DEPTHS) if depth is None else depth,
         "learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATES, log=True),
         "weight_decay": trial.suggest_float("weight_decay", *WEIGHT_DECAYS, log=True),
         "dropout": trial.suggest_float("dropout", *DROPOUTS),
@@ -91,7 +90,7 @@ def arguments_of(parameters: dict[str, Any]) -> dict[str, Any]:
         found["hidden"] = (parameters["width"],) * parameters["depth"]
     if "base" in parameters:
         base = parameters["base"]
-        start = STARTS["kaf"] if base == "none" else {"base": base}
+        start = {"init": "elu"} if base == "none" else {"base": base}
         found["activation_options"] = {**start, "dictionary_size": parameters["dictionary_size"]}
     return found
 
