@@ -19,6 +19,7 @@ from kafnets.comparison.runner import finished
 from kafnets.comparison.sweep import Engine
 from kafnets.comparison.tuned import tuned
 from kafnets.registry import names
+from kafnets.train.losses import SQUARED_ERROR
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import is_first
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE
@@ -186,6 +187,9 @@ def compare(
             f"compare has no option {unknown[0]!r}: {did_you_mean(unknown[0], own)}Those of training are "
             f"{', '.join(SETTINGS)}"
         )
+    settings = replace(RECIPE, **training)
+    if settings.numbers != SQUARED_ERROR:  # R² ranks, and targets are standardized
+        raise ValueError(f"loss must be 'squared_error' in a comparison, got {settings.loss!r}")
     output, rivals = Path(output), list(rivals)
     planned = plan(
         data,
@@ -193,7 +197,7 @@ def compare(
         names() if activations == "all" else activations,
         rivals,
         seeds=seeds,
-        settings=replace(RECIPE, **training),
+        settings=settings,
         hidden=hidden,
         dropout=dropout,
         task=task,

@@ -66,8 +66,8 @@ def tune(
         found.best.predict(X_test)
 
     The first trial is the estimator as it is. All train one network and are scored by the same held-out rows,
-    the estimator's ``validation_fraction``. Interrupted, the same call resumes where it was: trials are stored, and count as
-    part of the budget. Needs Optuna.
+    the estimator's ``validation_fraction``. Interrupted, the same call resumes where it was: trials are
+    stored, and count as part of the budget. Needs Optuna.
 
     Args:
         X: an array, or a table of pandas or polars, as for the estimators.
@@ -81,42 +81,54 @@ def tune(
         seed: of the search and, unless the estimator has one, of the estimators.
         progress: show a bar in terminals and notebooks.
     """
-    from sklearn.base import clone
-
-    limit = Budget.of(budget)
-    if task not in (None, "classification", "regression"):
-        raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
-    if estimator is None:
-        estimator = (KafnetRegressor if _is_regression(y, task) else KafnetClassifier)()
-    if not isinstance(estimator, KafnetClassifier | KafnetRegressor):
-        raise TypeError(f"estimator must be a KafnetClassifier or KafnetRegressor, got {estimator!r}")
-    estimator = clone(estimator)
-    if estimator.random_state is None:
-        estimator.set_params(random_state=seed)
+    limit, estimator = Budget.of(budget), _estimator_for(estimator, y, task, seed)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-
-    def tried(arguments: dict[str, Any]) -> tuple[float, float]:
-        one = clone(estimator).set_params(**arguments, n_members=1, refit=False, verbose=0)
-        one.fit(X, y, **weights)
-        row = one.history_[one.best_epoch_ - 1]
-        if "validation_loss" not in row:
-            raise ValueError(
-                f"X has {len(y)} rows, of which validation_fraction={estimator.validation_fraction} leaves "
-                "too few to tell settings apart: give more"
-            )
-        decides = one._settings().deciding(one.predictor_.task)
-        loss = row["validation_loss"]
-        return (-loss if decides == "loss" else row[f"validation_{decides}"]), loss
 
     folder = Path(output) / "tune" / _digest(X, y, sample_weight, estimator, seed)
     with needed_by("kafnets.tune"):
         trials = search(
-            folder / TRIALS, limit, tried, activation=estimator.activation, seed=seed, progress=progress
+            folder / TRIALS,
+            limit,
+            lambda arguments: _validated(estimator, arguments, X, y, weights),
+            activation=estimator.activation,
+            seed=seed,
+            progress=progress,
         )
     winner = best_of(trials)
     parameters = arguments_of(winner.parameters)
     best = estimator.set_params(**parameters).fit(X, y, **weights)
     return Tuned(best, parameters, float(winner.score or 0.0), tuple(trials), folder)
+
+
+def _estimator_for(given: Any, y: Any, task: str | None, seed: int) -> Any:
+    """A copy of the one that is given, or one with the defaults."""
+    from sklearn.base import clone
+
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task must be 'classification', 'regression' or None, got {task!r}")
+    if given is None:
+        given = (KafnetRegressor if _is_regression(y, task) else KafnetClassifier)()
+    if not isinstance(given, KafnetClassifier | KafnetRegressor):
+        raise TypeError(f"estimator must be a KafnetClassifier or KafnetRegressor, got {given!r}")
+    found = clone(given)
+    return found.set_params(random_state=seed) if found.random_state is None else found
+
+
+def _validated(
+    estimator: Any, arguments: dict[str, Any], X: Any, y: Any, weights: dict[str, Any]
+) -> tuple[float, float]:
+    """Score and loss of one network in validation."""
+    from sklearn.base import clone
+
+    one = clone(estimator).set_params(**arguments, n_members=1, refit=False, verbose=0)
+    row = one.fit(X, y, **weights).history_[one.best_epoch_ - 1]
+    if "validation_loss" not in row:
+        raise ValueError(
+            f"X has {len(y)} rows, of which validation_fraction={one.validation_fraction} leaves too few to "
+            "tell settings apart: give more"
+        )
+    decides, loss = one._settings().deciding(one.predictor_.task), row["validation_loss"]
+    return (-loss if decides == "loss" else row[f"validation_{decides}"]), loss
 
 
 def _is_regression(y: Any, task: str | None) -> bool:

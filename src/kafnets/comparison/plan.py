@@ -28,7 +28,6 @@ from kafnets.data.tables import Table, read
 from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.loop import stepper
-from kafnets.train.losses import SQUARED_ERROR
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import device_of
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
@@ -172,10 +171,6 @@ def plan(
     Their folder is named after the data and a digest of all that they have in common. So the same comparison
     is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
     """
-    if settings.numbers != SQUARED_ERROR:  # R² ranks, and targets are standardized
-        raise ValueError(
-            f"loss must be 'squared_error' in a comparison, got {settings.loss!r}: KafnetRegressor has others"
-        )
     hidden = np.atleast_1d(hidden).tolist()
     chosen = list(dict.fromkeys([*activations, REFERENCE]))
     for name in chosen:
@@ -183,9 +178,10 @@ def plan(
     if unknown := [each for each in rivals if each not in NAMES]:
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
     table, told = _read(data, target, task, drop)
-    tuning = [{"tune": tune}] if tune else []
     source = find_set(data).name if table is None else table.name
-    profile = _profile(source, table, [told, settings.describe(), list(hidden), dropout, SCALING, *tuning])
+    profile = _profile(
+        source, table, [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
+    )
     rows = None if table is None else output / "compare" / profile / ROWS
     one = Description(
         "compare",
