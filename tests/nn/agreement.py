@@ -20,13 +20,13 @@ VANISHED = {torch.float32: 2e-12, torch.float64: 1e-75}
 """Below this a Gaussian term may count as 0, as the fused kernels say of themselves."""
 
 
-def vanished_slope(kernel: object, dtype: torch.dtype) -> Array:
-    """The largest derivative of a Gaussian term that has vanished: 2 sqrt(gamma) t exp(-t^2)."""
-    if not isinstance(kernel, oracle.Gaussian):
-        return np.zeros(())
-    t = math.sqrt(-math.log(VANISHED[dtype]))
+def vanished(kernel: object, dtype: torch.dtype, times: int) -> Array:
+    """The largest derivative, taken so many times, of a Gaussian term that has vanished."""
+    if not isinstance(kernel, oracle.Gaussian | oracle.GaussianDerivative):
+        return np.full((), 0.0 if times else VANISHED[dtype])
+    t, order = math.sqrt(-math.log(VANISHED[dtype])), times + getattr(kernel, "order", 0)
     root: Array = np.sqrt(np.asarray(kernel.gamma, dtype=np.float64))
-    return 2 * t * VANISHED[dtype] * root.reshape(-1)
+    return VANISHED[dtype] * (2 * t * root.reshape(-1)) ** order  # at least Hermite's polynomial there
 
 
 def amplification(kernel: object) -> float:
@@ -78,8 +78,8 @@ def expect_kaf(
     gradients = oracle.kaf_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))
-    value_error = value_error + VANISHED[dtype]
-    slope_error = slope_error + vanished_slope(kernel, dtype)[..., None]
+    value_error = value_error + vanished(kernel, dtype, 0)[..., None]
+    slope_error = slope_error + vanished(kernel, dtype, 1)[..., None]
     output = Expected(oracle.kaf(s, alpha, dictionary, kernel), (np.abs(alpha) * value_error).sum(-1))
     by_s = Expected(gradients.s, np.abs(upstream) * (np.abs(alpha) * slope_error).sum(-1))
     summed = eps * math.log2(1 + samples) * (np.abs(upstream)[..., None] * np.abs(value)).sum(batch)
@@ -105,7 +105,7 @@ def expect_kaf2d(
     for moves in ((-eps, 0.0), (eps, 0.0), (0.0, -eps), (0.0, eps)):
         moved = functions(*moves)
         errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
-    slope_floor = vanished_slope(kernel, dtype)[..., None, None]
+    slope_floor = vanished(kernel, dtype, 1)[..., None, None]
     errors = [errors[0] + VANISHED[dtype], errors[1] + slope_floor, errors[2] + slope_floor]
     gradients = oracle.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 import kafnets
 from kafnets import KAF, KAF2D, Gaussian, Polynomial
-from kafnets.ops import backends, native, operator
+from kafnets.ops import backends, native, operator, recorded
 from kafnets.ops.dispatch import choose
 from kafnets.ops.formula import FORMULAS, Settings
 from kafnets.ops.plain import PORTABLE
@@ -35,7 +35,12 @@ def chosen(module: Any, s: Tensor) -> str:
     formula = module._formula
     gamma = module.gamma if formula.learned else None
     runner = choose(formula, s, formula.table(module.alpha, None, gamma))
-    ways = {id(None): "composite", id(operator): "operator", id(PORTABLE): "portable"}
+    ways = {
+        id(None): "composite",
+        id(operator): "operator",
+        id(PORTABLE): "portable",
+        id(recorded): "recorded",
+    }
     return ways.get(id(runner)) or formula.kernel
 
 
@@ -58,7 +63,8 @@ def test_the_native_kernels_are_chosen_where_they_can_run() -> None:
     assert chosen(KAF(6, kernel=Gaussian(1e30)), s) == "portable"
     assert chosen(KAF(6), s.to("meta")) == "composite"
     with torch.autograd.forward_ad.dual_level():
-        assert chosen(KAF(6), s) == "composite"
+        assert chosen(KAF(6), s) == "recorded"
+        assert chosen(KAF2D(6), s) == chosen(KAF(6, kernel=Gaussian(learn_gamma=True)), s) == "composite"
     assert kafnets.backend().name == "cpu"
     assert "native kernels for" in str(kafnets.backend())
     assert kafnets.backend("mps").reason == "there are no fused kernels for mps devices"
@@ -138,6 +144,8 @@ SETTINGS: dict[str, Settings] = {
     "powers": (0.0, 0.0, 0.0, 0.0, 0.0),
     "hermite": (0.0, 0.0, 0.0, 0.0, 0.0),
     "cubics": (-2.0, 1.0, 0.0, 0.0, 0.0),
+    "kaf_slopes": (-2.0, 1.0, 0.7, 2.0, 1.0),
+    "kaf_slopes_by_bandwidth": (-2.0, 1.0, 0.0, 0.0, 2.0),
 }
 
 
@@ -153,7 +161,7 @@ def test_operators_are_registered_properly(shape: tuple[int, ...], kernel: str) 
     s = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     neurons, table = (3, (5, 5)) if kernel == "kaf2d" else (6, (8,))
     coefficients = torch.randn(neurons, *table, dtype=torch.float64)
-    if kernel == "kaf_by_bandwidth":
+    if kernel.endswith("by_bandwidth"):
         coefficients[:, -1] = 0.7
     arguments = (s, coefficients.requires_grad_(), kernel, SETTINGS[kernel], 1)
     torch.library.opcheck(operator._apply, arguments)

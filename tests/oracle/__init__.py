@@ -21,6 +21,7 @@ from tests.oracle.initializers import kernel_matrix2d as kernel_matrix2d
 from tests.oracle.initializers import kernel_ridge as kernel_ridge
 from tests.oracle.initializers import least_squares_ridge as least_squares_ridge
 from tests.oracle.kernels import Gaussian as Gaussian
+from tests.oracle.kernels import GaussianDerivative as GaussianDerivative
 from tests.oracle.kernels import Kernel as Kernel
 from tests.oracle.kernels import Kernel2D as Kernel2D
 from tests.oracle.kernels import Periodic as Periodic

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tests.oracle.kernels import Gaussian, Kernel, Kernel2D
+from tests.oracle.kernels import Gaussian, GaussianDerivative, Kernel, Kernel2D
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def kaf_gradients(
     d_s = upstream * (alpha * kernel.derivative(terms, dictionary)).sum(-1)
     d_alpha = (upstream[..., None] * kernel.value(terms, dictionary)).sum(batch)
     d_gamma = None
-    if isinstance(kernel, Gaussian):
+    if isinstance(kernel, Gaussian | GaussianDerivative):
         d_kernel = (alpha * kernel.gamma_derivative(terms, dictionary)).sum(-1)
         d_gamma = (upstream * d_kernel).sum(batch)
     return Gradients(d_s, d_alpha, d_gamma)

@@ -80,6 +80,32 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class GaussianDerivative:
+    r"""A Gaussian's derivative of some order with respect to s, by Hermite polynomials.
+
+    With :math:`v = \sqrt{\gamma} (s - d)` it is :math:`(-\sqrt{\gamma})^n H_n(v) \, e^{-v^2}`.
+    """
+
+    gamma: float | Array
+    order: int
+
+    def value(self, s: ArrayLike, d: ArrayLike) -> Array:
+        root = np.sqrt(self.gamma)
+        v = np.clip(root * (_as_array(s) - _as_array(d)), -40.0, 40.0)  # where nothing is left
+        chosen = np.zeros(self.order + 1)
+        chosen[-1] = 1.0
+        return (-root) ** self.order * np.polynomial.hermite.hermval(v, chosen) * np.exp(-(v**2))
+
+    def derivative(self, s: ArrayLike, d: ArrayLike) -> Array:
+        return GaussianDerivative(self.gamma, self.order + 1).value(s, d)
+
+    def gamma_derivative(self, s: ArrayLike, d: ArrayLike) -> Array:
+        r""":math:`-(\kappa^{(n+2)} + 2 \gamma \kappa^{(n)}) / 4 \gamma^2`, by the heat equation."""
+        second = GaussianDerivative(self.gamma, self.order + 2).value(s, d)
+        return -(second + 2.0 * self.gamma * self.value(s, d)) / (4.0 * np.square(self.gamma))
+
+
+@dataclass(frozen=True)
 class Polynomial:
     r""":math:`\kappa(s, d) = (1 + s d)^p`; in two dimensions :math:`(1 + s_1 d_1 + s_2 d_2)^p`."""
 

@@ -1,16 +1,14 @@
-"""The one place where it is decided how a formula runs, and where its derivative is recorded."""
+"""The one place where it is decided how a formula runs."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
-from kafnets.ops import backends, native, operator
-from kafnets.ops.backends import Runner
+from kafnets.ops import backends, native, operator, recorded
 from kafnets.ops.formula import Formula
-from kafnets.ops.plain import PORTABLE, differentiate, plain
+from kafnets.ops.plain import PORTABLE, plain
 
 
 def apply(formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
@@ -25,13 +23,18 @@ def apply(formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
     if runner is operator:
         assert formula.kernel is not None
         return operator.apply(s, table, formula.kernel, formula.settings, dim)
+    if runner is recorded:
+        return recorded.transformed(formula, s, table, dim, native.kernels)
     if torch.is_grad_enabled() and (s.requires_grad or table.requires_grad):
-        return _record(formula, runner, s, table, dim)
+        return recorded.record(formula, runner, s, table, dim)
     return runner.forward(formula, s, table, dim)
 
 
 def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
-    """The runner; the module :mod:`kafnets.ops.operator` for a torch operator; None for the plain form."""
+    """The runner; the module :mod:`kafnets.ops.operator` for a torch operator; None for the plain form.
+
+    The module :mod:`kafnets.ops.recorded` where ``torch.func`` or forward mode can take native kernels.
+    """
     asked = backends.asked
     if asked == "composite":
         return None
@@ -39,8 +42,10 @@ def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
         # What has no fused kernel, the compiler fuses. An exported program should run without this package.
         seen = asked != "portable" and not torch.compiler.is_exporting()
         return operator if seen and backends.fused_runner(formula, s) is not None else None
-    if needs_plain_formula(s, table):
+    if _is_unusual(s) or _is_unusual(table):
         return None
+    if _is_transformed():
+        return recorded if _transforms_natively(formula, s) else None
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
         return operator if backends.fused_runner(formula, s) is not None else None
     if asked == "portable":
@@ -62,15 +67,30 @@ def needs_plain_formula(*tensors: Tensor) -> bool:
 
     They must find nothing but torch's own operators there, or the result would silently be wrong.
     """
-    for tensor in tensors:
-        # Subclasses have ideas of their own, and meta tensors no values.
-        if (type(tensor) is not Tensor and type(tensor) is not nn.Parameter) or tensor.is_meta:
-            return True
+    return _is_transformed() or any(map(_is_unusual, tensors))
+
+
+def _is_transformed() -> bool:
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+def _is_unusual(tensor: Tensor) -> bool:
+    # Subclasses have ideas of their own, and meta tensors no values.
     return (
-        torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0
+        (type(tensor) is not Tensor and type(tensor) is not nn.Parameter)
+        or tensor.is_meta
         or torch._C._get_tracing_state() is not None
     )
+
+
+def _transforms_natively(formula: Formula, s: Tensor) -> bool:
+    """Whether native kernels give all derivatives that may be asked for."""
+    there = native.kernels is not None and backends.asked in ("auto", "cpu") and s.is_cpu
+    if not there or formula.learned or formula.slope() is None:
+        return False
+    # torch 2.13 gets forward mode within forward mode wrong where a derivative is written by hand.
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    return [each.key() for each in stack].count(torch._C._functorch.TransformType.Jvp) < 2
 
 
 def _forced(asked: str, formula: Formula, s: Tensor, runner: Any) -> Any:
@@ -83,34 +103,3 @@ def _forced(asked: str, formula: Formula, s: Tensor, runner: Any) -> Any:
     if formula.refusal is None:
         return PORTABLE
     raise RuntimeError(f"backend {asked!r} cannot run this: {obstacle or formula.refusal}")
-
-
-class _Recorded(torch.autograd.Function):
-    """Keeps activations and table, and computes everything else again in the backward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, formula: Formula, runner: Runner, s: Tensor, table: Tensor, dim: int) -> Tensor:
-        ctx.save_for_backward(s, table)
-        ctx.rest = formula, runner, dim
-        result = runner.forward(formula, s, table, dim)
-        # Views that a Function returns may not be overwritten by what comes next; the same memory may.
-        return result.data if result._is_view() else result
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        s, table = ctx.saved_tensors
-        formula, runner, dim = ctx.rest
-        wanted = ctx.needs_input_grad[2:4]
-        # A derivative that will itself be differentiated, or that stands for many gradients at once and so
-        # has no memory of its own, is left to autograd.
-        again = torch.is_grad_enabled()
-        if again or torch._C._functorch.is_legacy_batchedtensor(upstream[0]):
-            found = differentiate(formula, upstream[0], s, table, dim, wanted, again)
-        else:
-            found = runner.backward(formula, upstream[0], s, table, dim, wanted)
-        return None, None, *found, None
-
-
-# What Function.apply comes to where torch.func is not at work, which was made sure of. The detour through
-# Python shows at small batches.
-_record: Callable[..., Tensor] = super(torch.autograd.Function, _Recorded).apply

@@ -24,6 +24,8 @@ class Formula:
     """What that kernel is told."""
     inputs: int = 1
     """Channels that one function takes."""
+    learned: bool = False
+    """Whether the last coefficient is a bandwidth."""
     may_be_its_base: bool = False
     """Whether coefficients of 0 leave a fixed function, :meth:`base_of`."""
     has_triton: bool = False
@@ -34,6 +36,10 @@ class Formula:
     def base_of(self, s: Tensor) -> Tensor:
         """What the formula is with coefficients of 0."""
         raise NotImplementedError
+
+    def slope(self) -> "Formula | None":
+        """Its derivative by ``s``, as a formula of the same table with a native kernel; None without one."""
+        return None
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         """In torch's own differentiable operators."""

@@ -5,6 +5,7 @@ on a grid; everything else, and any device without them, takes the formulas of :
 of rows at a time so that what a block needs stays in the processor's cache.
 """
 
+import dataclasses
 import functools
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +18,7 @@ from kafnets.fixed_functions import BASE_FORMS, Base
 from kafnets.kernels import Gaussian
 from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from kafnets.ops.formula import FORMULAS, Formula, Settings, nan_in_slopes
+from kafnets.ops.kaf_slopes import slope_of
 from kafnets.ops.layout import in_layout_of
 from kafnets.ops.library import TORCH
 
@@ -78,7 +80,8 @@ class ExpansionFormula(Formula):
         columns = [each.to(alpha.dtype).expand(len(alpha)).unsqueeze(1) for each in more]
         return torch.cat([alpha.flatten(1), *columns], 1)
 
-    def _parts(self, table: Tensor) -> Parts:
+    def parts(self, table: Tensor) -> Parts:
+        """The columns of a table."""
         more = self.weighted + self.learned
         if not more:
             return Parts(table, None, None)
@@ -96,11 +99,16 @@ class ExpansionFormula(Formula):
 
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         axis, last = dim % s.dim(), s.dim() - 1  # counted from 0, as older exporters want them
-        rows, parts = nan_in_slopes(s.movedim(axis, last), self.inputs), self._parts(table)
+        rows, parts = nan_in_slopes(s.movedim(axis, last), self.inputs), self.parts(table)
         result = self._plain(rows, parts.alpha, parts.gamma)
         if self.expansion.base is not None:
             result = result + self.base_of(rows, parts.weight)
         return in_layout_of(s, result.movedim(last, axis))
+
+    def base_alone(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
+        """What the sum of kernels is added to, in torch's own operators."""
+        base = self.base_of(s.movedim(dim, -1), self.parts(table).weight)
+        return in_layout_of(s, base.movedim(-1, dim))
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
         """The sum, channels last. A tensor D times the input (D * D in two dimensions) is made."""
@@ -113,7 +121,7 @@ class ExpansionFormula(Formula):
 
     def value(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
-        alpha, weight, gamma = self._parts(table.to(dtype))
+        alpha, weight, gamma = self.parts(table.to(dtype))
         expansion = self.expansion if gamma is None else self.expansion.with_gamma(gamma)
         blocks = []
         for block in _blocks(rows):
@@ -129,7 +137,7 @@ class ExpansionFormula(Formula):
         self, upstream: Tensor, s: Tensor, table: Tensor, dim: int, wanted: tuple[bool, bool]
     ) -> tuple[Tensor | None, Tensor | None]:
         rows, dtype = s.movedim(dim, -1), self._exactly(s)
-        parts = self._parts(table.to(dtype))
+        parts = self.parts(table.to(dtype))
         by_s, by_table = [], torch.zeros(table.shape, dtype=torch.float64, device=_summing(table))
         for block, u in zip(_blocks(rows), _blocks(upstream.movedim(dim, -1), self.inputs), strict=True):
             block, u = block.to(dtype), u.to(dtype)
@@ -165,6 +173,14 @@ class KAFFormula(ExpansionFormula):
     """One function per channel."""
 
     kinds = ("kaf", "kaf_by_bandwidth")
+
+    def slope(self) -> Formula | None:
+        return None if self.kernel is None else slope_of(self.expansion, 1)
+
+    @functools.cached_property
+    def without_base(self) -> "KAFFormula":
+        """The sum of kernels."""
+        return KAFFormula(dataclasses.replace(self.expansion, base=None))
 
     def _plain(self, s: Tensor, alpha: Tensor, gamma: Tensor | None) -> Tensor:
         return (alpha * terms(self.expansion, s, None if gamma is None else gamma.unsqueeze(-1))).sum(-1)

@@ -52,7 +52,10 @@ loaded = load()
 class Kernels:
     """The kernels of one module."""
 
-    KINDS = ("kaf", "kaf_outside", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics")
+    KINDS = (
+        "kaf", "kaf_outside", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics",
+        "kaf_slopes", "kaf_slopes_by_bandwidth",
+    )  # fmt: skip
 
     def __init__(self, module: ModuleType) -> None:
         dtypes = {torch.float32: "float32", torch.float64: "float64"}

@@ -1,5 +1,7 @@
 """Formulas in plain torch: as they stand, for any derivative, and in little memory, for any device."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -25,10 +27,11 @@ def differentiate(
     dim: int,
     wanted: tuple[bool, bool],
     create_graph: bool,
+    evaluate: Callable[[Formula, Tensor, Tensor, int], Tensor] = plain,
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients by autograd through the plain formula, so that they can be differentiated again."""
     with torch.enable_grad():
-        result = plain(formula, s, table, dim)
+        result = evaluate(formula, s, table, dim)
     asked = [each for each, want in zip((s, table), wanted, strict=True) if want]
     found = iter(torch.autograd.grad(result, asked, upstream, create_graph=create_graph))
     return next(found) if wanted[0] else None, next(found) if wanted[1] else None

@@ -41,6 +41,8 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "powers", powers_entry);
   define(m, "hermite", hermite_entry);
   define(m, "cubics", cubics_entry);
+  define(m, "kaf_slopes", kaf_slopes_entry);
+  define(m, "kaf_slopes_by_bandwidth", kaf_slopes_by_bandwidth_entry);
   m.def("is_zero_float32", &is_zero<float>);
   m.def("is_zero_float64", &is_zero<double>);
   m.def("use_openmp", &use_openmp, "Whether threads come from torch's OpenMP, where it can be found.");
