@@ -12,6 +12,7 @@
 #include "hinges.h"
 #include "kaf1d.h"
 #include "kaf2d.h"
+#include "kaf_slopes.h"
 #include "powers.h"
 
 namespace {
@@ -164,6 +165,23 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
         }
         return value;
       });
+  // The second derivative, which linear tails have not.
+  check_table<T, KafSlopes>(
+      {3, -1, 1, 0.5, 2, 2}, batch, neurons, positions, threads, [](const double* t, double s) {
+        double value = 0;
+        for (int k = 0; std::abs(s) <= 1 && k < 3; ++k) {
+          const double distance = s - (k - 1);
+          value += t[k] * (distance * distance - 1) * std::exp(-0.5 * distance * distance);
+        }
+        return value;
+      });
+  check_table<T, KafSlopesByBandwidth>(
+      {3, -1, 2, 0, 0, 1}, batch, neurons, positions, threads, [](const double* t, double s) {
+        const double gamma = t[2], left = s + 1, right = s - 1;
+        return -2 * gamma * (t[0] * left * std::exp(-gamma * left * left) +
+                             t[1] * right * std::exp(-gamma * right * right));
+      },
+      true);
   check_table<T, Cubics>({16, -1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     const int piece = s < -1 ? 0 : s < 0 ? 1 : s < 1 ? 2 : 3;
     const double left[] = {-1, -1, 0, 1}, u = s - left[piece], *c = t + 4 * piece;

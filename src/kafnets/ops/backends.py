@@ -36,8 +36,8 @@ def backend(device: torch.device | str = "cpu") -> Backend:
     """What computes a Gaussian KAF with a fixed bandwidth on an equispaced dictionary, and why.
 
     On the CPU, KAFs with a learned bandwidth run there too. Other learned bandwidths, other kernels and
-    uneven dictionaries take the portable implementation; function transforms (``torch.func``, forward mode)
-    and ``torch.export`` the composite one.
+    uneven dictionaries take the portable implementation, and the composite one where function transforms
+    (``torch.func``, forward mode) are at work; ``torch.export`` always takes the composite one.
     """
     if asked != "auto":
         return Backend(asked, "asked for by set_backend or use_backend")

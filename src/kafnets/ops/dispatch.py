@@ -85,8 +85,9 @@ def _is_unusual(tensor: Tensor) -> bool:
 
 def _transforms_natively(formula: Formula, s: Tensor) -> bool:
     """Whether native kernels give all derivatives that may be asked for."""
-    there = native.kernels is not None and backends.asked in ("auto", "cpu") and s.is_cpu
-    if not there or formula.learned or formula.slope() is None:
+    if native.kernels is None or backends.asked not in ("auto", "cpu") or not s.is_cpu:
+        return False
+    if formula.learned or not native.kernels.has(formula.slope()):
         return False
     # torch 2.13 gets forward mode within forward mode wrong where a derivative is written by hand.
     stack = torch._C._functorch.get_interpreter_stack() or ()

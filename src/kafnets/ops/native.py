@@ -65,10 +65,15 @@ class Kernels:
                 (kind, dtype): getattr(module, f"{kind}_{direction}_{name}")
                 for kind in self.KINDS
                 for dtype, name in dtypes.items()
+                if hasattr(module, f"{kind}_{direction}_{name}")
             }
 
         self._forward, self._backward = functions("forward"), functions("backward")
         self._is_zero = {dtype: getattr(module, f"is_zero_{name}") for dtype, name in dtypes.items()}
+
+    def has(self, formula: Formula | None) -> bool:
+        """Whether there is a kernel: modules built from older sources lack newer ones."""
+        return formula is not None and (formula.kernel, torch.float32) in self._forward
 
     # Both are called once per layer and step: every look-up here shows at small batches.
 

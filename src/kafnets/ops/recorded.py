@@ -156,8 +156,8 @@ def _gradients(
     batched = torch._C._functorch.is_legacy_batchedtensor(upstream)
     if not again and not batched:
         return runner.backward(formula, upstream, s, table, dim, wanted)
-    slope = formula.slope() if isinstance(runner, Kernels) and not batched else None
-    if slope is None:
+    slope = formula.slope()
+    if slope is None or batched or not isinstance(runner, Kernels) or not runner.has(slope):
         return differentiate(formula, upstream, s, table, dim, wanted, again)
     if isinstance(formula, KAFFormula) and formula.expansion.base is not None:
         return differentiate(
