@@ -217,6 +217,11 @@ class Expansion:
         return type(self.kernel) is Gaussian and isinstance(self.gamma, float) and self.dictionary.is_grid
 
     @property
+    def fusible(self) -> bool:
+        """Whether fused kernels take it: factored, and no constant leaves the range of float32."""
+        return self.factored and 1e-12 <= self.gamma * self.dictionary.spacing**2 <= 1e12  # type: ignore[operator]
+
+    @property
     def options(self) -> ExpansionOptions:
         """The options of :meth:`of` that give it again, with its ``dimensions``."""
         return {

@@ -27,10 +27,6 @@ from kafnets.ops.library import TORCH
 BLOCK_ON_CPU = 2**16
 BLOCK_ELSEWHERE = 2**22
 
-# Beyond these, in units of gamma times the squared spacing, the constants of the fused kernels leave the
-# range of float32.
-SMALLEST_A, LARGEST_A = 1e-12, 1e12
-
 
 class Parts(NamedTuple):
     """The columns of a table: coefficients, the weight of a base, a learned bandwidth."""
@@ -67,7 +63,7 @@ class ExpansionFormula(Formula):
         if self.learned:
             if is_plain:
                 self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
-        elif SMALLEST_A <= gamma * spacing**2 <= LARGEST_A:
+        elif expansion.fusible:
             self.kernel = self.kinds[0] if is_plain else "kaf_outside"
             self.settings = (first, spacing, gamma, tails, base)
             self.has_triton = True

@@ -38,9 +38,8 @@ struct GaussianSlopes : NothingDerived<T> {
         right(static_cast<T>(s.first + (s.size - 1) * s.second)),
         root(static_cast<T>(std::sqrt(s.third))),
         scale(static_cast<T>(std::pow(std::sqrt(s.third), order))),
-        by_place(static_cast<T>(2 * std::sqrt(s.third) * s.second)) {
-    for (const T place : plan.places) places.push_back(static_cast<T>(2 * std::sqrt(s.third) * s.second * place));
-  }
+        by_distance(static_cast<T>(-2 * std::sqrt(s.third))),
+        elements({s.size + 1, s.first, s.second, 0, 0, 0}) {}
 
   T weight(int64_t k) const { return plan.weights[k] * scale; }
   int terms() const { return size; }
@@ -72,9 +71,10 @@ struct GaussianSlopes : NothingDerived<T> {
   KAF_INLINE void for_terms(Vec<T> at, Vec<T> start, int n, const Use& use) const {
     for_segments<1>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
-      const Vec<T> z = t.z * by_place;
+      // From the element itself, to all digits, and finite where nothing is left.
+      const Vec<T> near = by_sign(t.envelope, at, splat<T>(segment.center));
       const auto give = [&](int k, Vec<T> term) __attribute__((always_inline)) {
-        use(k, term, Polynomials<T>(n, places[k] - z, splat<T>(-2)));
+        use(k, term, Polynomials<T>(n, elements.distance(near, k) * by_distance, splat<T>(-2)));
       };
       const int center = segment.begin + segment.below;
       Vec<T> above = start * t.envelope, below = above;
@@ -99,8 +99,8 @@ struct GaussianSlopes : NothingDerived<T> {
  private:
   const Tails tails;
   const Plan<T>& plan;
-  const T left, right, root, scale, by_place;
-  std::vector<T> places;
+  const T left, right, root, scale, by_distance;
+  const GaussianSumByBandwidth<T> elements;
 };
 
 // Settings: where the dictionary begins, its spacing, and last the order. The last coefficient is the bandwidth.

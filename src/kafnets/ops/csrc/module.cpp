@@ -1,10 +1,12 @@
 // The Python module. ops/native.py checks what it passes.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 
 #include "entry.h"
 #include "parallel.h"
+#include "xla.h"
 
 namespace nb = nanobind;
 
@@ -30,6 +32,19 @@ bool is_zero(uintptr_t address, int64_t rows, int64_t length, int64_t count) {
   return true;
 }
 
+bool runs(const std::string& instruction_set) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (instruction_set == "avx2") return avx2;
+  if (instruction_set == "avx512") {
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+#endif
+  return instruction_set == "baseline";
+}
+
 }  // namespace
 
 NB_MODULE(KAF_MODULE_NAME, m) {
@@ -45,5 +60,11 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "kaf_slopes_by_bandwidth", kaf_slopes_by_bandwidth_entry);
   m.def("is_zero_float32", &is_zero<float>);
   m.def("is_zero_float64", &is_zero<double>);
+  m.def("runs", &runs, "Whether the processor has an instruction set. To be asked of the baseline module.");
+  nb::dict handlers;
+  for (int i = 0; i < xla_handler_count; ++i) {
+    handlers[xla_handlers[i].name] = nb::capsule(xla_handlers[i].function, "xla._CUSTOM_CALL_TARGET");
+  }
+  m.attr("xla_handlers") = handlers;
   m.def("use_openmp", &use_openmp, "Whether threads come from torch's OpenMP, where it can be found.");
 }
