@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kafnets.checks import check_integer, did_you_mean
-from kafnets.comparison import leaderboard
-from kafnets.comparison.leaderboard import Leaderboard
 from kafnets.comparison.plan import BEST, plan
 from kafnets.comparison.progress import run_all
+from kafnets.comparison.ranking import Ranking, rank, stored_step_times
 from kafnets.comparison.record import Record
 from kafnets.comparison.runner import finished
 from kafnets.comparison.sweep import Engine
@@ -45,7 +44,7 @@ class Comparison:
 
     name: str
     task: str
-    board: Leaderboard
+    board: Ranking
     runs: tuple[Record, ...]
     folder: Path
     notes: tuple[str, ...] = ()
@@ -223,9 +222,7 @@ def compare(
             f"no network was trained to its end ({why}): if it diverged, try a smaller learning_rate, else "
             "run it again"
         )
-    found = leaderboard.leaderboard(
-        records, wanted=seeds, step_times=_step_times(planned, {each.label for each in records})
-    )
+    found = rank(records, wanted=seeds, step_times=_step_times(planned, {each.label for each in records}))
     planned.save_best(records)
     found.save(planned.folder, data=records[0].data.name, settings=planned.networks[0].settings.describe())
     planned.clear()
@@ -237,6 +234,6 @@ def compare(
 
 def _step_times(planned: Any, labels: set[str]) -> dict[str, float]:
     """As measured by an earlier call, if it has measured all of these; else measured now."""
-    stored = leaderboard.stored_step_times(planned.folder)
+    stored = stored_step_times(planned.folder)
     wanted = labels & {each.label for each in planned.networks}
     return stored if wanted <= stored.keys() else planned.step_times()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from kafnets import data
 from kafnets.cli import app
 from kafnets.comparison import rivals
-from kafnets.comparison.ranking import alike, rank
+from kafnets.comparison.mean_ranks import alike, mean_ranks
 from kafnets.comparison.runner import execute, finished
 from kafnets.comparison.summary import cells
 from kafnets.paper import wider
@@ -93,7 +93,7 @@ def scores(differences: list[float], sets: int = 12) -> dict[str, dict[str, floa
 
 def test_ranks_are_demsars() -> None:
     table = scores([0.0, 0.1, 3.0, 3.1])
-    found = rank(table)
+    found = mean_ranks(table)
     assert set(list(found.ranks)[:2]) == {"label 2", "label 3"}
     assert sum(found.ranks.values()) == pytest.approx(10)
     columns = [[own[label] for own in table.values()] for label in table["set 0"]]
@@ -112,7 +112,7 @@ def test_ranks_are_demsars() -> None:
 
 def test_rounding_breaks_no_ties() -> None:
     one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
-    found = rank({name: {"a": one, "b": other, "c": 0.2} for name in ("x", "y", "z")})
+    found = mean_ranks({name: {"a": one, "b": other, "c": 0.2} for name in ("x", "y", "z")})
     assert one != other
     assert found.ranks == {"a": 1.5, "b": 1.5, "c": 3.0}
 
@@ -120,17 +120,17 @@ def test_rounding_breaks_no_ties() -> None:
 def test_what_cannot_be_ranked() -> None:
     table = scores([0.0, 1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="three labels and two data sets at least, got 4 and 1"):
-        rank({"one": table["set 0"]})
+        mean_ranks({"one": table["set 0"]})
     table["set 3"]["label 1"] = float("nan")
     with pytest.raises(ValueError, match="NaN"):
-        rank(table)
+        mean_ranks(table)
     del table["set 3"]["label 1"]
     with pytest.raises(ValueError, match="same labels"):
-        rank(table)
+        mean_ranks(table)
 
 
 def test_the_diagram_names_all() -> None:
-    figure = critical_difference(rank(scores([0.0, 0.5, 1.0, 1.5, 2.0])), highlighted=("label 4",))
+    figure = critical_difference(mean_ranks(scores([0.0, 0.5, 1.0, 1.5, 2.0])), highlighted=("label 4",))
     written = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert all(f"label {number}" in written for number in range(5))
     assert "12 data sets" in written

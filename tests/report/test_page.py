@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import kafnets
 from kafnets.cli import app
-from kafnets.comparison.leaderboard import leaderboard
+from kafnets.comparison.ranking import rank
 from kafnets.report import write
 from kafnets.report.collect import collect, read
 from kafnets.report.payload import payload
@@ -71,12 +71,13 @@ class Tab:
         self.requests: list[str] = []
         self.context = browser.new_context(**context)
         self.tab = self.context.new_page()
+        self.tab.set_default_timeout(120_000)  # on a busy machine, a browser takes its time
         self.tab.on("console", lambda message: self.complaints.append(message.text))
         self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.tab.on("request", lambda request: self.requests.append(request.url))
         began = time.monotonic()
         self.tab.goto(page.as_uri())
-        self.tab.wait_for_selector("body[data-ready=yes]", timeout=30_000)
+        self.tab.wait_for_selector("body[data-ready=yes]")
         self.seconds = time.monotonic() - began
 
     def column(self, number: int) -> list[str]:
@@ -92,13 +93,13 @@ def tab(browser: Any, page: Path) -> Iterator[Tab]:
     opened.context.close()
 
 
-@needs_browser
 def test_records_of_stored_runs_are_no_run_folders(tmp_path: Path) -> None:
     (tmp_path / "sensorless.jsonl").touch()
     with pytest.raises(FileNotFoundError, match=r"holds stored records.*give the folder of your runs"):
         write(tmp_path, tmp_path / "report.html")
 
 
+@needs_browser
 def test_the_table_sorts_and_filters(tab: Tab) -> None:
     assert tab.column(2) == ["kaf", "kaf2d", "relu", EVIL]
     tab.tab.get_by_role("button", name="parameters").click()
@@ -133,6 +134,14 @@ def test_the_slider_moves_the_functions(tab: Tab) -> None:
     playwright.expect(tab.tab.locator("#moment-name")).to_have_text("end", timeout=10_000)
     playwright.expect(tab.tab.locator("#play")).to_have_text("Play", timeout=5_000)
     assert heights() == last
+
+
+@needs_browser
+def test_what_the_monitor_saw_is_shown(tab: Tab) -> None:
+    assert tab.tab.get_by_label("Watched network").locator("option").all_inner_texts() == ["kaf"]
+    shown = tab.tab.evaluate("document.getElementById('watched').data.map(({ name, y }) => [name, y])")
+    assert shown == [["layer 1", [0.3, 0.15, 0.1, 0.075, 0.06]], ["layer 1", [1.5] * 5]]
+    assert tab.tab.locator("#watched-table td").all_inner_texts() == ["1", "6.0 %", "1.5"]
 
 
 @needs_browser
@@ -415,7 +424,7 @@ def test_stored_runs_without_a_record_still_have_their_dictionary(tmp_path: Path
 
 def test_the_ranking_is_the_one_of_terminal_and_notebook(runs: Path) -> None:
     found = collect(runs)
-    wanted = leaderboard([run.record for run in found.runs])
+    wanted = rank([run.record for run in found.runs])
     (shown,) = payload(found, "runs")[0]["comparisons"]
     assert [{key: row[key] for key in wanted.numbers()[0]} for row in shown["rows"]] == wanted.numbers()
     assert (shown["reference"], shown["test"], shown["verdict"]) == ("relu", wanted.test, wanted.verdict)

@@ -96,7 +96,7 @@ def compare(
     """
     from kafnets.comparing import ACTIVATIONS
     from kafnets.comparing import compare as compared
-    from kafnets.comparison.leaderboard import RANKING
+    from kafnets.comparison.ranking import RANKING
 
     if (table is None) == (not data):
         refuse("give either a table, with --target, or --data: see `kafnets compare --help`")

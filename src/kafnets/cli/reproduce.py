@@ -160,7 +160,7 @@ def beyond_the_paper(
 
     Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
     """
-    from kafnets.comparison.leaderboard import leaderboard
+    from kafnets.comparison.ranking import rank
     from kafnets.comparison.runner import finished
     from kafnets.paper import wider
 
@@ -174,7 +174,7 @@ def beyond_the_paper(
         with refusing():
             records = finished((each for each in chosen if each.data == name), output)
             if records:
-                boards[name] = leaderboard(records, wanted=seeds)
+                boards[name] = rank(records, wanted=seeds)
             else:
                 typer.echo(f"note: no run on {name} finished", err=True)
     if as_json:

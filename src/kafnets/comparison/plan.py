@@ -16,7 +16,7 @@ import torch
 from kafnets import files
 from kafnets.comparison import prepared
 from kafnets.comparison.description import Description
-from kafnets.comparison.leaderboard import REFERENCE
+from kafnets.comparison.ranking import REFERENCE
 from kafnets.comparison.record import Record
 from kafnets.comparison.rivals import NAMES, Rival
 from kafnets.comparison.runner import Runnable

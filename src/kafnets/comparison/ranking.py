@@ -1,75 +1,213 @@
-"""Which of many is best over many data sets: mean ranks, and what differs by more than chance.
+"""The ranking of a comparison: one table for terminal, notebook, page and file."""
 
-After Demšar (2006): Friedman's test over data sets, then Nemenyi's critical difference between mean ranks.
-"""
-
+import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from kafnets import files
+from kafnets.comparison.record import Record
+from kafnets.comparison.statistics import DIGITS, Effect, effect
+from kafnets.comparison.summary import Cell, cells, complete
+from kafnets.comparison.table import NOTHING, Table
+from kafnets.comparison.verdict import verdict
 
-from kafnets.comparison.statistics import DIGITS, LEVEL
+RANKING = "ranking.json"
+REFERENCE = "relu"
+STEP_TIME = "step time (× ReLU)"  # noqa: RUF001
+FEW, SMALL_SHARE = 50, 0.1
+"""With fewer test rows of the rarer class, or a smaller share, AUC alone may flatter."""
+FOR_RARE_CLASSES = ("balanced_accuracy", "average_precision")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One activation, or rival.
+
+    Attributes:
+        rank: from 1; equal means share one.
+        label: its name.
+        cell: its scores by seed.
+        effect: against the reference; None for the reference itself.
+        step_time: of training, relative to ReLU; None if it was not measured.
+        also: means of further scores, by name.
+    """
+
+    rank: int
+    label: str
+    cell: Cell
+    effect: Effect | None = None
+    step_time: float | None = None
+    also: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Outcome of a comparison over data sets.
+    """Best first, each tested against the reference.
 
     Attributes:
-        ranks: mean rank by label, best (1) first.
-        sets: how many data sets there were.
-        friedman: p-value for all being alike.
-        critical_difference: of mean ranks; what is nearer to each other does not differ at the 5 % level.
+        metric: the score that is ranked.
+        reference: what all others are tested against.
+        rows: best first.
+        test: the test and its correction, in one sentence.
+        verdict: what a stranger should take home.
     """
 
-    ranks: dict[str, float]
-    sets: int
-    friedman: float
-    critical_difference: float
+    metric: str
+    reference: str
+    rows: tuple[Row, ...]
+    test: str
+    verdict: str
+
+    def table(self, title: str = "") -> Table:
+        """As text, for terminals, notebooks and documents."""
+        timed = any(row.step_time is not None for row in self.rows)
+        tested = any(row.effect is not None and row.effect.p_value is not None for row in self.rows)
+        also, found = [name.replace("_", " ") for name in self.rows[0].also], []
+        for row in self.rows:
+            told = {"rank": str(row.rank), "activation": row.label}
+            told[f"test {self.metric}"] = str(row.cell) + _missing(row.cell)
+            told |= dict(zip(also, (f"{mean:.4f}" for mean in row.also.values()), strict=True))
+            if tested:
+                told |= {f"vs. {self.reference}": _interval(row.effect), "p": _p_value(row.effect)}
+            told["parameters"] = f"{row.cell.parameters:,}"
+            if timed:
+                told[STEP_TIME] = NOTHING if row.step_time is None else f"{row.step_time:.2f}"
+            found.append(told)
+        rows = tuple(tuple(told.values()) for told in found)
+        return Table(title, tuple(found[0]), rows, optional=("parameters", STEP_TIME, *also[::-1]))
+
+    def numbers(self) -> list[dict[str, Any]]:
+        """The rows as numbers, by name."""
+        return [
+            {
+                "rank": row.rank,
+                "activation": row.label,
+                "mean": row.cell.mean,
+                "deviation": row.cell.deviation,
+                "seeds": len(row.cell.test),
+                **row.also,
+                "difference": None if row.effect is None else row.effect.difference,
+                "low": None if row.effect is None else row.effect.low,
+                "high": None if row.effect is None else row.effect.high,
+                "p_value": None if row.effect is None else row.effect.p_value,
+                "parameters": row.cell.parameters,
+                "step_time": row.step_time,
+            }
+            for row in self.rows
+        ]
+
+    def save(self, folder: Path, **about: Any) -> None:
+        """As ``ranking.json`` in the folder of a comparison, with the scores of every seed."""
+        rows = [
+            numbers | {"test": row.cell.test, "validation": row.cell.validation}
+            for numbers, row in zip(self.numbers(), self.rows, strict=True)
+        ]
+        content = about | {
+            "metric": self.metric,
+            "reference": self.reference,
+            "test": self.test,
+            "verdict": self.verdict,
+            "rows": rows,
+        }
+        files.write(folder / RANKING, files.as_json(content))
 
 
-def rank(scores: Mapping[str, Mapping[str, float]]) -> Ranking:
-    """Rank labels by their scores, larger being better; equal scores share a rank.
+def rank(
+    records: Sequence[Record],
+    *,
+    reference: str = REFERENCE,
+    wanted: int = 0,
+    step_times: Mapping[str, float] | None = None,
+    metric: str | None = None,
+) -> Ranking:
+    """Rank the activations of one comparison by their mean test score.
 
     Args:
-        scores: by data set and label.
+        records: of finished runs on one data set, at one depth.
+        reference: the label that all others are tested against.
+        wanted: seeds that each should have; by default, those that it has.
+        step_times: of training, relative to ReLU, by label.
+        metric: which score; the main one of the task if None.
     """
-    from scipy import stats
-
-    labels = list(next(iter(scores.values()), {}))
-    if len(labels) < 3 or len(scores) < 2:
-        raise ValueError(
-            f"ranks need three labels and two data sets at least, got {len(labels)} and {len(scores)}"
+    found = sorted(cells(records, metric, wanted=wanted), key=lambda cell: -round(cell.mean, DIGITS))
+    base = next((cell for cell in found if cell.label == reference), None)
+    comparisons = max(1, len(found) - 1)
+    also = {name: {cell.label: cell.mean for cell in cells(records, name)} for name in _also(records)}
+    rows = tuple(
+        Row(
+            1 + sum(round(other.mean, DIGITS) > round(cell.mean, DIGITS) for other in found),
+            cell.label,
+            cell,
+            None if base is None or cell is base else _effect(cell, base, comparisons),
+            (step_times or {}).get(cell.label),
+            {name: means[cell.label] for name, means in also.items()},
         )
-    if any(set(own) != set(labels) for own in scores.values()):
-        raise ValueError("ranks need the same labels in all data sets")
-    table = np.array([[own[label] for label in labels] for own in scores.values()])
-    if np.isnan(table).any():
-        raise ValueError("ranks need numbers, got NaN among the scores")
-    table = np.round(table, DIGITS)
-    means = stats.rankdata(-table, axis=1).mean(axis=0)
-    order = np.argsort(means, kind="stable")
-    count = len(labels)
-    quantile = stats.studentized_range.ppf(1 - LEVEL, count, math.inf) / math.sqrt(2)
+        for cell in found
+    )
+    tested = [row.effect for row in rows if row.effect is not None and row.effect.p_value is not None]
+    first = complete(found)[0]
     return Ranking(
-        {labels[index]: float(means[index]) for index in order},
-        len(scores),
-        float(stats.friedmanchisquare(*table.T).pvalue),
-        float(quantile * math.sqrt(count * (count + 1) / (6 * len(scores)))),
+        found[0].metric,
+        reference,
+        rows,
+        _sentence(tested, reference, comparisons, found[0].test_to_train) if tested else "",
+        verdict(first, base, next(row.effect for row in rows if row.cell is first), comparisons, len(found)),
     )
 
 
-def alike(ranking: Ranking) -> list[tuple[str, ...]]:
-    """Groups, as large as can be, of labels that do not differ by more than chance."""
-    labels, groups = list(ranking.ranks), list[tuple[str, ...]]()
-    for begin, first in enumerate(labels):
-        near = [
-            label
-            for label in labels[begin:]
-            if ranking.ranks[label] - ranking.ranks[first] <= ranking.critical_difference
-        ]
-        end = begin + len(near)
-        if len(near) > 1 and (not groups or labels.index(groups[-1][-1]) < end - 1):
-            groups.append(tuple(near))
-    return groups
+def stored_step_times(folder: Path) -> dict[str, float]:
+    """What an earlier call has measured, by label."""
+    try:
+        rows = json.loads((folder / RANKING).read_text(encoding="utf-8"))["rows"]
+        return {
+            str(row["activation"]): float(row["step_time"]) for row in rows if row["step_time"] is not None
+        }
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def _missing(cell: Cell) -> str:
+    return "" if len(cell.test) >= cell.wanted else f" ({len(cell.test)} of {cell.wanted} runs)"
+
+
+def _effect(cell: Cell, base: Cell, comparisons: int) -> Effect:
+    common = sorted(cell.test.keys() & base.test.keys())
+    scores = ([each.test[seed] for seed in common] for each in (cell, base))
+    return effect(*scores, test_to_train=cell.test_to_train, comparisons=comparisons)
+
+
+def _also(records: Sequence[Record]) -> tuple[str, ...]:
+    """Further scores where one of two classes is rare."""
+    rarest = [each.data.rarest for each in records if each.data.rarest is not None]
+    rows = records[0].data.rows[2]
+    if not rarest or (min(rarest) >= FEW and min(rarest) >= SMALL_SHARE * rows):
+        return ()
+    return tuple(name for name in FOR_RARE_CLASSES if all(name in each.test for each in records))
+
+
+def _sentence(tested: Sequence[Effect], reference: str, comparisons: int, test_to_train: float) -> str:
+    name = "corrected resampled t-test (Nadeau and Bengio)" if test_to_train else "paired t-test"
+    corrected = (
+        f", corrected by Bonferroni for {comparisons} comparisons, as are the 95 % intervals"
+        if comparisons > 1
+        else ", with 95 % intervals"
+    )
+    counts = {each.seeds for each in tested}
+    seeds = f"{'up to ' if len(counts) > 1 else ''}{max(counts)} seeds"
+    return f"Each is tested against {reference} by a {name} over {seeds}{corrected}."
+
+
+def _interval(one: Effect | None) -> str:
+    if one is None:
+        return "reference"
+    if math.isnan(one.difference):  # no seed is finished for both
+        return NOTHING
+    interval = "" if math.isnan(one.low) else f" [{one.low:+.4f}, {one.high:+.4f}]"
+    return f"{one.difference:+.4f}{interval}"
+
+
+def _p_value(one: Effect | None) -> str:
+    return NOTHING if one is None or one.p_value is None else f"{one.p_value:.2g}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafnets import files
 from kafnets.benchmark import acting, frameworks, report, rivals, training
-from kafnets.comparison.ranking import Ranking
+from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
 from kafnets.paper import tables
 from kafnets.paper.claims import verdicts
@@ -160,7 +160,7 @@ def write(root: Path) -> list[Path]:
     return [*DOCUMENTS, DIAGRAM]
 
 
-def _in_words(ranking: Ranking) -> str:
+def _in_words(ranking: MeanRanks) -> str:
     """What the diagram shows, for those who cannot see it and for those who check it."""
     ranks = ", ".join(f"{label} {rank:.3f}" for label, rank in ranking.ranks.items())
     critical = f"{ranking.critical_difference:.3f}"

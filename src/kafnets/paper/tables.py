@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kafnets.comparison.ranking import Ranking, rank
+from kafnets.comparison.mean_ranks import MeanRanks, mean_ranks
 from kafnets.comparison.summary import Cell, in_layers
 from kafnets.comparison.table import NOTHING, Table
 from kafnets.paper import cifar10, published, rl, sensorless, wider
@@ -202,14 +202,14 @@ def finished_sets(evidence: Evidence) -> dict[str, dict[str, Cell]]:
     return finished
 
 
-def ranking(evidence: Evidence, unchanged: bool = False) -> Ranking:
+def ranking(evidence: Evidence, unchanged: bool = False) -> MeanRanks:
     """Over the finished data sets.
 
     Args:
         evidence: what is stored.
         unchanged: count in what had no choice, too.
     """
-    return rank(
+    return mean_ranks(
         {
             name: {label: cell.mean for label, cell in found.items() if unchanged or label != wider.UNCHANGED}
             for name, found in finished_sets(evidence).items()

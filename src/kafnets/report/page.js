@@ -411,6 +411,62 @@ function stop() {
   put(byId("play"), "Play");
 }
 
+/* What the monitor saw. */
+
+const MEASURES = { outside: ["inputs outside the dictionary", 0.2], dead: ["dead functions", 0.5],
+  coefficients: ["norm of coefficients"], gradients: ["norm of their gradients"] };
+const monitored = () => comparison().rows.filter((row) => Object.keys(row.watched).length);
+
+function watchedChoices() {
+  byId("watched-setting").closest("section").hidden = !monitored().length;
+  choices("watched-setting", monitored().map((row) => row.activation), 0);
+  drawWatched();
+}
+
+function drawWatched() {
+  const row = monitored()[Number(byId("watched-setting").value)];
+  if (!row) return;
+  const shown = Object.keys(MEASURES).filter((measure) => row.watched[measure]);
+  const layers = [...new Set(shown.flatMap((measure) => Object.keys(row.watched[measure])))]
+    .sort((one, two) => one.localeCompare(two, "en", { numeric: true }));
+  const columns = innerWidth < 700 ? 1 : 2;
+  const lines = Math.ceil(shown.length / columns);
+  const more = { height: 60 + 210 * lines, annotations: [], shapes: [], legend: { orientation: "h", y: -0.1 / lines, yanchor: "top" } };
+  const traces = shown.flatMap((measure, at) => {
+    const [column, line] = [at % columns, Math.floor(at / columns)];
+    const [title, limit] = MEASURES[measure];
+    const own = at ? String(at + 1) : "";
+    const y = [1 - (line + 1) / lines + 0.14 / lines, 1 - line / lines - 0.1 / lines];
+    const x = [column / columns + 0.04 * column, (column + 1) / columns - 0.04 * (columns - 1 - column)];
+    const turn = line === lines - 1 || at + columns >= shown.length ? comparison().turn : "";
+    more[`xaxis${own}`] = { domain: x, anchor: `y${own}`, title: { text: turn, standoff: 4 } };
+    more[`yaxis${own}`] = { domain: y, anchor: `x${own}`, rangemode: "tozero", ...(limit ? { tickformat: ".0%" } : {}), nticks: 5 };
+    more.annotations.push({ text: title, showarrow: false, xref: "paper", yref: "paper", x: x[0], y: y[1], xanchor: "left", yanchor: "bottom" });
+    if (limit) more.shapes.push({ type: "line", xref: `x${own} domain`, yref: `y${own}`, x0: 0, x1: 1, y0: limit, y1: limit,
+      line: { dash: "dot", width: 1, color: tone("start") } });
+    return layers.filter((layer) => row.watched[measure][layer]).map((layer) => {
+      const number = layers.indexOf(layer);
+      const values = row.watched[measure][layer];
+      return { x: values.map((_, epoch) => epoch + 1), y: values, xaxis: `x${own}`, yaxis: `y${own}`, mode: "lines+markers",
+        name: `layer ${plainText(layer)}`, legendgroup: layer, showlegend: !at, marker: { size: 4 },
+        line: { color: color(number), dash: DASHES[number % DASHES.length], width: 2 },
+        hovertemplate: `%{y:${limit ? ".1%" : ".3g"}} in ${comparison().turn} %{x}<extra>%{fullData.name}</extra>` };
+    });
+  });
+  draw("watched", traces, more, `Line charts by ${comparison().turn} for ${layers.length} layers of ${row.activation}. The table below has the last values.`);
+  const told = (measure, layer) => {
+    const value = row.watched[measure][layer]?.at(-1);
+    return value === undefined ? "–" : MEASURES[measure][1] ? `${(100 * value).toFixed(1)} %` : Number(value.toPrecision(3)).toString();
+  };
+  const line = (tag, texts) => {
+    const made = document.createElement("tr");
+    made.append(...texts.map((text) => make(tag, text)));
+    return made;
+  };
+  byId("watched-table").tHead.replaceChildren(line("th", ["layer", ...shown.map((measure) => MEASURES[measure][0])]));
+  byId("watched-table").tBodies[0].replaceChildren(...layers.map((layer) => line("td", [layer, ...shown.map((measure) => told(measure, layer))])));
+}
+
 /* Provenance. */
 
 function runs() {
@@ -460,6 +516,7 @@ function everything() {
   curves();
   costs();
   galleryChoices();
+  watchedChoices();
   runs();
 }
 
@@ -510,7 +567,8 @@ async function begin() {
     button.addEventListener("click", () => Plotly.downloadImage(chart,
       { format: "svg", filename: `${file()}-${chart.id}`, width: chart.clientWidth, height: chart.clientHeight }));
   }
-  const redraw = () => { curves(); costs(); drawGallery(); };
+  byId("watched-setting").addEventListener("change", drawWatched);
+  const redraw = () => { curves(); costs(); drawGallery(); drawWatched(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   let waiting = 0;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redraw, 200); });

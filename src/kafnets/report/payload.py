@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.comparison.leaderboard import REFERENCE, leaderboard, stored_step_times
+from kafnets.comparison.ranking import REFERENCE, rank, stored_step_times
 from kafnets.inspection.bands import band
 from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions
 from kafnets.inspection.describe import describe_functions
@@ -96,11 +96,9 @@ def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
         labels.setdefault(run.record.label, []).append(run)
     records, task = [run.record for run in runs], runs[0].record.data.task
     reference = next((each for each in REFERENCES if each in labels), REFERENCE)
-    board = leaderboard(records, reference=reference, step_times=stored_step_times(runs[0].path.parents[1]))
+    board = rank(records, reference=reference, step_times=stored_step_times(runs[0].path.parents[1]))
     also = {
-        each: {
-            row["activation"]: row for row in leaderboard(records, reference=reference, metric=each).numbers()
-        }
+        each: {row["activation"]: row for row in rank(records, reference=reference, metric=each).numbers()}
         for each in (*ALSO.get(task, ()), *board.rows[0].also)
     }
     rows = [
@@ -130,6 +128,7 @@ def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
         "curves": _bands(members, f"validation_{metric}"),
         "losses": _bands(members, "train_loss"),
         "learned": _learned(members, packed),
+        "watched": _watched(members),
         "runs": [_provenance(run, metric) for run in members],
         "settings": first.config | {"data": asdict(first.data), "versions": first.provenance.get("versions")},
     }
@@ -143,6 +142,15 @@ def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
         return {"mean": [], "deviation": []}
     mean, deviation = band(series)
     return {"mean": np.round(mean, 6).tolist(), "deviation": np.round(deviation, 6).tolist()}
+
+
+def _watched(members: list[Run]) -> dict[str, dict[str, list[float]]]:
+    """What the monitor saw, as the log has it: by measure and layer, the mean over seeds by epoch."""
+    columns = {name for run in members for row in run.record.epochs for name in row if "/" in name}
+    found: dict[str, dict[str, list[float]]] = {}
+    for layer, _, measure in sorted(name.rpartition("/") for name in columns):
+        found.setdefault(measure, {})[layer] = _bands(members, f"{layer}/{measure}")["mean"]
+    return found
 
 
 def _learned(members: list[Run], packed: Packed) -> dict[str, Any] | None:

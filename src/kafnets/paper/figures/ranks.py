@@ -3,14 +3,14 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kafnets.comparison.ranking import Ranking, alike
+from kafnets.comparison.mean_ranks import MeanRanks, alike
 from kafnets.plot import style
 
 ROW = 0.17
 """Inches a name."""
 
 
-def critical_difference(ranking: Ranking, highlighted: tuple[str, ...] = ("kaf", "kaf2d")) -> Figure:
+def critical_difference(ranking: MeanRanks, highlighted: tuple[str, ...] = ("kaf", "kaf2d")) -> Figure:
     """Best to the left. Names hang below the axis, the better half on the left, the others on the right."""
     labels, groups = list(ranking.ranks), alike(ranking)
     half = -(-len(labels) // 2)
@@ -55,7 +55,7 @@ def critical_difference(ranking: Ranking, highlighted: tuple[str, ...] = ("kaf",
     return figure
 
 
-def _scale(panel: Axes, ranking: Ranking, low: float) -> None:
+def _scale(panel: Axes, ranking: MeanRanks, low: float) -> None:
     wide = ranking.critical_difference
     panel.plot([low, low + wide], [0.42, 0.42], color="black", linewidth=1.5)
     for end in (low, low + wide):

@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
-from kafnets.comparison.leaderboard import Leaderboard, leaderboard, stored_step_times
+from kafnets.comparison.ranking import Ranking, rank, stored_step_times
 from kafnets.comparison.record import DataFacts, Record
 from kafnets.comparison.statistics import detectable, effect, paired_test, seeds_needed
 from kafnets.train import metrics
@@ -31,8 +31,8 @@ def records(label: str, *scores: float, task: str = "multiclass", rarest: int | 
     ]
 
 
-def ranked(*members: list[Record]) -> Leaderboard:
-    return leaderboard([each for member in members for each in member])
+def ranked(*members: list[Record]) -> Ranking:
+    return rank([each for member in members for each in member])
 
 
 def test_the_interval_and_the_p_value_say_the_same() -> None:
@@ -124,7 +124,7 @@ def test_rare_classes_are_shown_more_of(tmp_path: Path) -> None:
                   (("relu", RELU), ("kaf", KAF))] for rarest in (8, 75))  # fmt: skip
     assert "average precision" in ranked(*few).table().headings
     assert "average precision" not in ranked(*many).table().headings
-    timed = leaderboard([each for member in few for each in member], step_times={"relu": 1.0, "kaf": 1.5})
+    timed = rank([each for member in few for each in member], step_times={"relu": 1.0, "kaf": 1.5})
     timed.save(tmp_path)
     stored = json.loads((tmp_path / "ranking.json").read_text())
     assert [row["average_precision"] for row in stored["rows"]] == [0.25, 0.25]
