@@ -268,7 +268,10 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
             "file is a file, but a folder",
         ),
         (["--data", "digits", "--precision", "8"], "precision must be one of"),
-        ([table, "--target", "label", "--task", "ranking"], "--task must be classification or regression"),
+        (
+            [table, "--target", "label", "--task", "ranking"],
+            "task must be 'classification', 'regression' or None, got 'ranking'",
+        ),
     ):
         result = run("--output", tmp_path / "runs", *arguments)
         assert result.exit_code == 2, result.output

@@ -106,8 +106,6 @@ def compare(
         refuse(f"{data} holds images: compare takes tables of features, see `kafnets data list`")
     if learning_rate == 0:
         refuse("--learning-rate must be above 0: nothing is learned at 0")
-    if task not in ("", "classification", "regression"):
-        refuse(f"--task must be classification or regression, got {task!r}")
     chosen: dict[str, Any] = {"batch_size": batch_size, "learning_rate": learning_rate}
     with refusing(), interruptible(output):
         found = compared(

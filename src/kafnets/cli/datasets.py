@@ -14,9 +14,7 @@ data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is
 
 
 @data_commands.command("list")
-def list_data(
-    as_json: AsJson = False,
-) -> None:
+def list_data(as_json: AsJson = False) -> None:
     """Every data set by name, and whether it is here.
 
     Example: kafnets data list

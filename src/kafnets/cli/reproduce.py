@@ -25,8 +25,7 @@ reproduce = typer.Typer(
 )
 
 Activations = Annotated[
-    str,
-    typer.Option(help="Comma-separated names; default: the paper's.", autocompletion=activation_names),
+    str, typer.Option(help="Comma-separated names; default: the paper's.", autocompletion=activation_names)
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]

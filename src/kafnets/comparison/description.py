@@ -85,9 +85,7 @@ class Description:
                 "optimizer and schedule must be names, so that a run folder can tell what it was made with, "
                 f"got {told['optimizer']!r} and {told['schedule']!r}: kafnets.train.fit takes functions"
             )
-        config = asdict(self) | {
-            "settings": self.settings.describe(),
-        }
+        config = asdict(self) | {"settings": self.settings.describe()}
         del config["prepared"]
         if self.scaling == "range":
             del config["scaling"]

@@ -1,6 +1,7 @@
 """Divided and scaled rows, one file per seed, which all processes map into memory."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,8 @@ def path_of(folder: Path, seed: int) -> Path:
 
 def save(splits: Splits, path: Path) -> None:
     """Write all that :func:`load` needs: tensors and text."""
-    about = {
-        "name": splits.name,
-        "task": splits.task,
-        "classes": splits.classes,
-        "class_values": splits.class_values,
-        "target_scale": splits.target_scale,
-        "digest": splits.digest,
-        "notes": splits.notes,
-        "scaling": None if splits.scaling is None else splits.scaling.describe(),
-        "encoding": None if splits.encoding is None else splits.encoding.describe(),
-    }
+    about = {each.name: getattr(splits, each.name) for each in fields(splits) if each.name not in PARTS}
+    about |= {name: about[name] and about[name].describe() for name in ("scaling", "encoding")}
     content: dict[str, Any] = {"about": json.dumps(about)}
     for name in PARTS:
         part: Part = getattr(splits, name)
@@ -49,7 +41,5 @@ def load(path: Path) -> Splits:
     about |= {name: tuple(value) for name, value in about.items() if isinstance(value, list)}
     about |= {name: Part(*(each.numpy() for each in content[name])) for name in PARTS}
     return Splits(
-        **about,
-        scaling=None if scaling is None else described(scaling),
-        encoding=None if encoding is None else Encoding.described(encoding),
+        **about, scaling=scaling and described(scaling), encoding=encoding and Encoding.described(encoding)
     )

@@ -89,10 +89,9 @@ class Ranking:
                 "deviation": row.cell.deviation,
                 "seeds": len(row.cell.test),
                 **row.also,
-                "difference": None if row.effect is None else row.effect.difference,
-                "low": None if row.effect is None else row.effect.low,
-                "high": None if row.effect is None else row.effect.high,
-                "p_value": None if row.effect is None else row.effect.p_value,
+                **{
+                    name: getattr(row.effect, name, None) for name in ("difference", "low", "high", "p_value")
+                },
                 "parameters": row.cell.parameters,
                 "step_time": row.step_time,
             }

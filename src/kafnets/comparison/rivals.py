@@ -1,5 +1,6 @@
 """Ensembles of trees, from scikit-learn, as rivals of networks."""
 
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -86,15 +87,8 @@ class Rival:
             if self.prepared is None
             else prepared.load(prepared.path_of(self.prepared, self.seed))
         )
-        setting, values = GRIDS[self.label]
-        tune(
-            folder,
-            splits,
-            self.label,
-            setting,
-            values,
-            lambda value: attempt(self.label, value, splits, self.seed),
-        )
+        tried_with = functools.partial(attempt, self.label, splits=splits, seed=self.seed)
+        tune(folder, splits, self.label, *GRIDS[self.label], tried_with)
 
 
 def tune(

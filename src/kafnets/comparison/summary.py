@@ -80,10 +80,7 @@ class Cell:
         return replace(self, test={seed: value for seed, value in self.test.items() if seed in seeds})
 
     def against(
-        self,
-        other: "Cell",
-        alternative: Alternative = "two-sided",
-        margin: float | Sequence[float] = 0.0,
+        self, other: "Cell", alternative: Alternative = "two-sided", margin: float | Sequence[float] = 0.0
     ) -> PairedTest | None:
         """Whether it differs from another, over the seeds that both have, the smallest first."""
         return paired_test(

@@ -42,14 +42,7 @@ def train(
 
     with listening(progress, folder.path, tensorboard=tensorboard) as told:
         trained = fit(
-            model,
-            splits,
-            settings,
-            seed=seed,
-            fabric=processes,
-            resume=resumed,
-            save=save,
-            progress=told,
+            model, splits, settings, seed=seed, fabric=processes, resume=resumed, save=save, progress=told
         )
     if processes.global_rank > 0:
         return

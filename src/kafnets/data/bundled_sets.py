@@ -25,21 +25,14 @@ def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
     bunch: Any = getattr(datasets, f"load_{name}")()
     features = bunch.data.astype(np.float32)
     generator = np.random.default_rng(seed)
-    digest = digest_of(bunch.data, bunch.target)
+    about = {"digest": digest_of(bunch.data, bunch.target), "scaling": scaling}
     if not hasattr(bunch, "target_names"):
-        target = bunch.target.astype(np.float64)
-        return regression_splits(
-            name,
-            features,
-            target,
-            random_rows(len(target), SHARES, generator),
-            digest=digest,
-            scaling=scaling,
-        )
+        rows = random_rows(len(features), SHARES, generator)
+        return regression_splits(name, features, bunch.target.astype(np.float64), rows, **about)
     labels = bunch.target.astype(np.int64)
     classes = tuple(np.asarray(bunch.target_names).tolist())
     rows = stratified_rows(labels, SHARES, generator)
-    return classification_splits(name, features, labels, rows, classes, digest=digest, scaling=scaling)
+    return classification_splits(name, features, labels, rows, classes, **about)
 
 
 SETS = tuple(

@@ -18,13 +18,7 @@ CODE = r"0+[1-9]\d*"
 
 PIECE = 1 << 20
 SIGNATURES = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"PAR1": "parquet"}
-KINDS = {
-    ".csv": "",
-    ".csv.gz": "gzip",
-    ".zip": "zip",
-    ".parquet": "parquet",
-    ".xlsx": "zip",
-}
+KINDS = {".csv": "", ".csv.gz": "gzip", ".zip": "zip", ".parquet": "parquet", ".xlsx": "zip"}
 """By how a file's name ends: what is inside."""
 
 

@@ -201,13 +201,12 @@ def classification_splits(
     target: NDArray[np.int64],
     rows: list[NDArray[np.int64]],
     classes: tuple[Any, ...],
-    *,
-    digest: str,
-    notes: tuple[str, ...] = (),
-    encoding: Encoding | None = None,
-    scaling: str = "range",
+    **about: Any,
 ) -> Splits:
-    """Scale by the training part and put together. Classes are given as what they were."""
+    """Scale by the training part and put together. Classes are given as what they were.
+
+    ``about`` are a digest, notes, an encoding, and the kind of scaling.
+    """
     missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
     if missing:
         raise ValueError(
@@ -217,19 +216,8 @@ def classification_splits(
     if len(classes) == 2:  # there is no AUC of one class
         _check_parts(name, target, rows, "rows of both classes")
     _check_parts(name, np.arange(len(target)), rows, "rows", least=1)
-    learned = scaling_called(scaling).of(features[rows[0]])
-    parts = _scaled_parts(features, target, rows, learned)
     task: Task = "binary" if len(classes) == 2 else "multiclass"
-    return Splits(
-        name,
-        task,
-        *parts,
-        class_values=classes,
-        digest=digest,
-        notes=notes,
-        scaling=learned,
-        encoding=encoding,
-    )
+    return _scaled(name, task, features, target, rows, class_values=classes, **about)
 
 
 def regression_splits(
@@ -237,40 +225,29 @@ def regression_splits(
     features: NDArray[np.floating],
     target: NDArray[np.float64],
     rows: list[NDArray[np.int64]],
-    *,
-    digest: str,
-    notes: tuple[str, ...] = (),
-    encoding: Encoding | None = None,
-    scaling: str = "range",
+    **about: Any,
 ) -> Splits:
-    """Scale by the training part, the target to mean 0 and deviation 1, and put together."""
+    """Likewise, the target scaled to mean 0 and deviation 1."""
     mean, deviation = float(target[rows[0]].mean()), float(target[rows[0]].std())
     if not deviation > 0:
         raise ValueError(f"{name}: the target is {mean:g} in all rows of the training part: nothing to learn")
     _check_parts(name, target, rows, "different targets")  # nor an R² of one number
     scaled = ((target - mean) / deviation).astype(np.float32)
-    learned = scaling_called(scaling).of(features[rows[0]])
-    parts = _scaled_parts(features, scaled, rows, learned)
-    return Splits(
-        name,
-        "regression",
-        *parts,
-        target_scale=(mean, deviation),
-        digest=digest,
-        notes=notes,
-        scaling=learned,
-        encoding=encoding,
-    )
+    return _scaled(name, "regression", features, scaled, rows, target_scale=(mean, deviation), **about)
 
 
-def _scaled_parts(
+def _scaled(
+    name: str,
+    task: Task,
     features: NDArray[np.floating],
     target: NDArray[np.int64] | NDArray[np.float32],
     rows: list[NDArray[np.int64]],
-    scaling: Scaling,
-) -> tuple[Part, Part, Part]:
-    first, second, third = (Part(scaling.apply(features[own]), target[own]) for own in rows)
-    return first, second, third
+    scaling: str = "range",
+    **about: Any,
+) -> Splits:
+    learned = scaling_called(scaling).of(features[rows[0]])
+    train, validation, test = (Part(learned.apply(features[own]), target[own]) for own in rows)
+    return Splits(name, task, train, validation, test, scaling=learned, **about)
 
 
 def _check_parts(
