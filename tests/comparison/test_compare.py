@@ -24,6 +24,7 @@ from kafnets.comparison.plan import plan
 from kafnets.data import tables
 from kafnets.data.scaling import RobustScaling
 from kafnets.train import Predictor
+from kafnets.train.recipe import RECIPE
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
     (config, *_) = (json.loads(path.read_text()) for path in folder.rglob("config.json"))
     assert (config["dropout"], config["scaling"]) == ([0.15], "robust")
     assert config["settings"]["keep"] == "best"
-    assert config["settings"]["regularization_schedule"] == "flat_cosine"
+    assert config["settings"]["regularization_schedule"] == RECIPE.regularization_schedule
     predictor = Predictor.load(folder / "best")
     assert isinstance(predictor.scaling, RobustScaling)
     new = pd.DataFrame(
