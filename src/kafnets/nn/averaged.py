@@ -19,7 +19,7 @@ class Averaged(nn.Module):
     classes are :math:`\log \frac{1}{k} \sum_j \mathrm{softmax}(o_j)`, and the log-odds are those of the mean
     probability.
 
-    >>> both = Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax")
+    >>> both = kafnets.nn.Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax")
     >>> both(torch.randn(5, 3)).shape
     torch.Size([5, 2])
 
