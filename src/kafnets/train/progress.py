@@ -15,7 +15,7 @@ Verbose = bool | Literal["auto", 0, 1, 2]
 
 def bar(**options: Any) -> Any:
     """A progress bar in terminals and notebooks; None elsewhere, and without tqdm."""
-    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    if not (sys.stderr.isatty() or _in_notebook()):
         return None
     try:
         with warnings.catch_warnings():
@@ -24,6 +24,12 @@ def bar(**options: Any) -> Any:
     except ModuleNotFoundError:
         return None
     return tqdm(dynamic_ncols=True, **options)
+
+
+def _in_notebook() -> bool:
+    """Whether an IPython kernel runs this: that its package is imported says nothing."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 class FitProgress:
