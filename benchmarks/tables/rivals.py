@@ -17,17 +17,27 @@ PACKAGES = {
     "forest": "scikit-learn",
     "mlp": "scikit-learn",
     "realmlp-td": "pytabkit",
+    "realmlp-td-6": "pytabkit",
     "realmlp-td-s": "pytabkit",
     "tabm": "pytabkit",
 }
-"""By name: the package that brings it. Ours are "kafnets", and "kafnets:relu" with another activation."""
+"""By name: the package that brings it; "realmlp-td-6" averages six networks, each with another fold held out.
+
+Ours are "kafnets", "kafnets-1" for one network, and "kafnets:relu" or "kafnets-1:relu" with another
+activation.
+"""
+
+
+OURS: dict[str, dict[str, Any]] = {"kafnets": {}, "kafnets-1": {"n_members": 1}}
+"""By name: what is not the default."""
 
 
 def model_for(name: str, task: str, seed: int) -> Model:
     """One that has not learned yet.
 
     Args:
-        name: one of :data:`PACKAGES`, or "kafnets", or "kafnets:" with the name of an activation.
+        name: one of :data:`PACKAGES`, or "kafnets" or "kafnets-1", behind which ":" and the name of an
+            activation may stand.
         task: "binary", "multiclass" or "regression".
         seed: of all that is random.
     """
@@ -42,8 +52,8 @@ def model_for(name: str, task: str, seed: int) -> Model:
     kind, _, activation = name.partition(":")
     regression = task == "regression"
     try:
-        if kind == "kafnets":
-            return _kafnets(regression, seed, activation or "kaf")
+        if kind in OURS:
+            return _kafnets(regression, seed, activation or "kaf", **OURS[kind])
         if PACKAGES.get(name) == "pytabkit":
             return _of_pytabkit(name, regression, seed)
         if name in makers:
@@ -121,22 +131,23 @@ def _of_pytabkit(name: str, regression: bool, seed: int) -> Model:
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
 
-    stem = {"realmlp-td": "RealMLP_TD", "realmlp-td-s": "RealMLP_TD_S", "tabm": "TabM_D"}[name]
+    stem = {"realmlp-td-s": "RealMLP_TD_S", "tabm": "TabM_D"}.get(name, "RealMLP_TD")
+    folds = {"n_cv": 6} if name == "realmlp-td-6" else {}
     kind = getattr(interfaces, f"{stem}_{'Regressor' if regression else 'Classifier'}")
     filled = make_column_transformer(
         (SimpleImputer(strategy="median"), make_column_selector(dtype_include="number")),
         remainder="passthrough",
         verbose_feature_names_out=False,
     ).set_output(transform="pandas")
-    return make_pipeline(filled, kind(device="cpu", random_state=seed, n_threads=1, verbosity=0))
+    return make_pipeline(filled, kind(device="cpu", random_state=seed, n_threads=1, verbosity=0, **folds))
 
 
-def _kafnets(regression: bool, seed: int, activation: str) -> Model:
-    """Fills gaps and scales by itself."""
+def _kafnets(regression: bool, seed: int, activation: str, **options: Any) -> Model:
+    """Takes tables as they are."""
     from kafnets.sklearn import KafnetClassifier, KafnetRegressor
 
     kind = KafnetRegressor if regression else KafnetClassifier
-    return _prepared(kind(activation=activation, random_state=seed, device="cpu"))
+    return kind(activation=activation, random_state=seed, device="cpu", verbose=False, **options)
 
 
 def _prepared(model: Model, gaps: str | None = None, scaler: Any = None) -> Model:
