@@ -33,6 +33,9 @@ class Dictionary:
     """The elements that activations are compared with, in strictly increasing order.
 
     Make one by :meth:`equispaced`, or by :meth:`of` from any values.
+
+    >>> kafnets.Dictionary.equispaced(3, 2.0).values
+    (-2.0, 0.0, 2.0)
     """
 
     values: tuple[float, ...]
@@ -124,6 +127,10 @@ class Expansion:
     r"""A kernel on a dictionary: all that is fixed about :math:`\sum_i \alpha_i \kappa(s, d_i)`.
 
     Two-dimensional expansions have the elements :math:`(d_i, d_j)`, all pairs of the dictionary.
+
+    >>> expansion = kafnets.Expansion.of(dictionary_size=10, tails="linear")
+    >>> expansion.dictionary.size, expansion.tails
+    (10, 'linear')
 
     Args:
         kernel: the kernel. A bandwidth left open is resolved here, so that the expansion's kernel has one.

@@ -51,6 +51,10 @@ class Base(Configurable):
 
     With coefficients of 0 a KAF with a base *is* that function, and learns what to add to it.
 
+    >>> kaf = kafnets.KAF(4, base=kafnets.Base("silu", "weighted"))
+    >>> kaf.base_weight.shape
+    torch.Size([4])
+
     Args:
         function: its name: a key of ``kafnets.fixed_functions.FUNCTIONS``, such as "silu", "mish" or "elu".
         form: "fixed" adds :math:`b(s)`; "weighted" adds :math:`w \, b(s)`, and "residual" adds

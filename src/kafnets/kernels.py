@@ -158,6 +158,9 @@ class Polynomial(Kernel):
 
     However long its dictionary, the expansion is one polynomial of degree p, and grows like one: no
     locality, and large values for large activations.
+
+    >>> kafnets.KAF(4, kernel=kafnets.Polynomial(2))(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
     """
 
     degree: int = 2
@@ -187,6 +190,9 @@ class ReLUKernel(Kernel):
 
     Not the activation ``torch.nn.ReLU``. Not positive semi-definite, so outside the paper's
     definition of a kernel; the authors' code offers it. Its derivative at s = d is 0, as torch has it.
+
+    >>> kafnets.KAF(4, kernel=kafnets.ReLUKernel())(torch.full((1, 4), -5.0)).abs().sum().item()
+    0.0
     """
 
     positive_definite: ClassVar[bool] = False
@@ -208,7 +214,11 @@ class ReLUKernel(Kernel):
 
 @dataclass(frozen=True)
 class Softplus(Kernel):
-    r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`: the smooth sibling of :class:`ReLUKernel`."""
+    r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`: the smooth sibling of :class:`ReLUKernel`.
+
+    >>> kafnets.KAF(4, kernel=kafnets.Softplus())(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
+    """
 
     positive_definite: ClassVar[bool] = False
     refusal_2d: ClassVar[str | None] = ReLUKernel.refusal_2d
@@ -230,6 +240,9 @@ class Periodic(Kernel):
 
     The paper names periodic kernels as a possible extension without a formula; this is the usual
     one. An infinite activation has no phase, so the result there is NaN, as for ``torch.sin``.
+
+    >>> kafnets.KAF(4, kernel=kafnets.Periodic())(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
 
     Args:
         period: T, the distance after which the function repeats.

@@ -86,6 +86,9 @@ def edgewise_mlp(
     Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
     features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalization.
 
+    >>> kafnets.edgewise_mlp(4, (8,), 1)(torch.zeros(10, 4)).shape
+    torch.Size([10, 1])
+
     Args:
         inputs: the number of features, along the last axis of the input.
         hidden: the outputs of each hidden layer.

@@ -128,7 +128,11 @@ def _add_source_and_example(factory: Factory, name: str) -> None:
 
 
 def names(family: str | None = None) -> list[str]:
-    """All names, or those of one family, in the order of registration."""
+    """All names, or those of one family, in the order of registration.
+
+    >>> kafnets.names("splines")
+    ['saf']
+    """
     _load_own()
     families = {name: facts_of(name).family for name in _registered}
     if family is not None and family not in families.values():

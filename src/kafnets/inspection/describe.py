@@ -114,6 +114,10 @@ class Shapes(list[Shape]):
 def describe(model: nn.Module, data: Any, *, neurons: int | None = None) -> Shapes:
     """Describe every learned function of a model in words.
 
+    >>> shapes = kafnets.describe(kafnets.mlp(4, (8,), 1, "kaf"), torch.randn(100, 4))
+    >>> len(shapes), shapes[0].layer
+    (8, '1')
+
     Args:
         model: any network with activations of this package that can be plotted, or edge-wise layers.
         data: what the network is fed: a tensor or an array.

@@ -27,6 +27,10 @@ def initialize_biases(
     activation of this package. Layers with something in between, such as a normalization, and layers without
     a bias are left as they are. Dropout is off while it runs; statistics of normalizations are left alone.
 
+    >>> model = kafnets.mlp(4, (8, 8), 1, "kaf")
+    >>> kafnets.initialize_biases(model, 5 + torch.randn(100, 4))
+    ['0', '2']
+
     Args:
         model: any module that takes ``inputs``.
         inputs: some hundred rows of training data, as the model takes them.

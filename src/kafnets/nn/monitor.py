@@ -183,6 +183,12 @@ def monitor(model: nn.Module, *, every: int = 25, log: Log | None = None, gradie
     Without ``with``, call ``remove()`` at the end. Copies of the model are not watched, and neither are
     layers inside a graph of ``torch.compile``.
 
+    >>> model = kafnets.mlp(4, (8,), 1, "kaf")
+    >>> with kafnets.monitor(model, every=1) as watch:
+    ...     model(torch.randn(10, 4)).sum().backward()
+    >>> watch.rows[0]["step"], watch.rows[0]["layer"]
+    (1, '1')
+
     Args:
         model: any module with KAFs in it. Its own forward passes are counted: with a wrapper such as
             ``DistributedDataParallel``, either will do.

@@ -37,6 +37,11 @@ def refine(
     ``alpha`` becomes a new parameter. An optimizer that is not given here still holds the old one, and has to
     be built anew.
 
+    >>> model = kafnets.mlp(4, (8,), 1, "kaf")
+    >>> report = kafnets.refine(model, dictionary_size=40)
+    >>> model[1].alpha.shape
+    torch.Size([8, 40])
+
     Args:
         model: any module that contains ours, at any depth; a single layer too.
         dictionary_size: the new number of elements, along each axis of a 2D-KAF. Layers that have as many

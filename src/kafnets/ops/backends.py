@@ -53,6 +53,11 @@ def backend(device: torch.device | str = "cpu") -> Backend:
 def set_backend(name: str) -> None:
     """Ask for one implementation, everywhere and from now on; ``"auto"`` chooses the fastest again.
 
+    >>> kafnets.set_backend("portable")
+    >>> kafnets.backend().name
+    'portable'
+    >>> kafnets.set_backend("auto")
+
     Args:
         name: ``"cpu"`` (native kernels), ``"triton"`` (CUDA devices), ``"portable"`` (plain torch, little
             memory), ``"composite"`` (plain torch, the formula as it stands) or ``"auto"``.
@@ -74,7 +79,12 @@ def set_backend(name: str) -> None:
 
 @contextmanager
 def use_backend(name: str) -> Iterator[None]:
-    """:func:`set_backend` for the length of a ``with`` block."""
+    """:func:`set_backend` for the length of a ``with`` block.
+
+    >>> with kafnets.use_backend("composite"):
+    ...     kafnets.backend().name
+    'composite'
+    """
     before = asked
     set_backend(name)
     try:
