@@ -66,6 +66,18 @@ def test_tiny_and_huge_bandwidths(kernels: native.Kernels, power: float, dtype: 
         check(kernels, 1.5 * torch.randn(20, 4, dtype=dtype), alpha, 10.0**power)
 
 
+@pytest.mark.parametrize(("size", "gamma"), [(60, 1e8), (4096, 1e7), (65_536, 1e9)])
+def test_narrow_kernels_are_exact(kernels: native.Kernels, size: int, gamma: float) -> None:
+    """The plain formula in float32 rounds where the elements are, and is wrong by up to 6e-3 here."""
+    elements = oracle.equispaced(size, 3.0)
+    places = torch.from_numpy(elements)[torch.randint(size, (20, 3))]
+    s = (places + torch.randn(20, 3, dtype=torch.float64) * 0.5 / math.sqrt(gamma)).float()
+    alpha = torch.randn(3, size)
+    expected = oracle.kaf(s.double().numpy(), alpha.double().numpy(), elements, oracle.Gaussian(gamma))
+    result = kernels.forward(gaussian(size, gamma), s, alpha, 1)
+    np.testing.assert_allclose(result.double().numpy(), expected, rtol=0, atol=2e-6)
+
+
 def test_constants_are_those_of_the_call(kernels: native.Kernels) -> None:
     s, alpha = 1.5 * torch.randn(9, 17), torch.randn(17, 20)
     for gamma in (*[0.1 * 2**power for power in range(12)], 0.1, 0.1, 0.2):

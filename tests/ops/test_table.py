@@ -29,6 +29,8 @@ MANY = 1000
         (MANY + 3, 13),
         (MANY, 16),
         (MANY + 1, 33),
+        (4 * 256 + 1, 5),  # a single activation is left for the last chunk
+        (4 * 256 + 1, 17),
         (1, 1, MANY),
         (3, 2, MANY + 5),
         (251, 3, 4),
@@ -51,7 +53,7 @@ def test_dictionary_sizes(kernels: native.Kernels, size: int) -> None:
     check(kernels, 1.5 * torch.randn(MANY, 5), torch.randn(5, size), gamma)
 
 
-@pytest.mark.parametrize("power", [-8, -3, -1, 0, 0.5, 1, 1.3, 1.7, 2, 3, 5])
+@pytest.mark.parametrize("power", [-8, -3, -1, 0, 0.5, 1, 1.3, 1.7, 2, 3, 5, 8])
 def test_bandwidths(kernels: native.Kernels, power: float) -> None:
     for size in (5, 20, 60):
         check(kernels, 1.5 * torch.randn(MANY, 3), torch.randn(3, size), 10.0**power)

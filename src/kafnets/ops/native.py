@@ -82,26 +82,11 @@ class Kernels:
         if formula.may_be_its_base and self._is_base(s, table):
             base = formula.base_of(s)
             return base.clone() if base is s else base
-        # A row or a few, as when a policy acts: there is so little to compute that asking all that is asked
-        # below would take longer.
-        if (
-            s.dim() == 2
-            and (dim == -1 or dim == 1)
-            and formula.inputs == 1
-            and 0 < s.shape[0] * table.numel() < TERMS_PER_THREAD
-            and table.dtype is s.dtype
-            and (s.dtype is torch.float32 or s.dtype is torch.float64)
-            and s.is_contiguous()
-            and table.is_contiguous()
-            and not s.is_neg()
-            and not table.is_neg()
-            and (at := s.data_ptr())  # zeros may have no memory
-            and (coefficients_at := table.data_ptr())
-        ):
+        if _few_rows(formula, s, table, dim):
             batch, neurons = s.shape
             result = torch.empty_like(s)
             self._forward[formula.kernel, s.dtype](
-                at, coefficients_at, result.data_ptr(), batch, neurons, 1,
+                s.data_ptr(), table.data_ptr(), result.data_ptr(), batch, neurons, 1,
                 table.shape[1], *formula.settings, 1,
             )  # fmt: skip
             return result
@@ -137,6 +122,21 @@ class Kernels:
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of input and table, None for those not wanted."""
+        if (
+            wanted == (True, True)
+            and _few_rows(formula, s, table, dim)
+            and upstream.dtype is s.dtype
+            and upstream.is_contiguous()
+            and not upstream.is_neg()
+            and upstream.data_ptr() != 0
+        ):
+            batch, neurons = s.shape
+            found = torch.empty_like(s), torch.empty_like(table)
+            self._backward[formula.kernel, s.dtype](
+                s.data_ptr(), table.data_ptr(), upstream.data_ptr(), found[0].data_ptr(), found[1].data_ptr(),
+                batch, neurons, 1, table.shape[1], *formula.settings, _threads(batch * table.numel()),
+            )  # fmt: skip
+            return found
         x, axis, order = in_memory_order(_readable(s), dim)
         coefficients = _contiguous(table, x.dtype)
         batch, neurons, positions = _as_three_axes(x, axis, coefficients)
@@ -157,6 +157,24 @@ class Kernels:
             None if by_input is None else _restore(by_input, order, s.dtype),
             None if by_table is None else _restore(by_table, None, table.dtype),
         )
+
+
+def _few_rows(formula: Formula, s: Tensor, table: Tensor, dim: int) -> bool:
+    """Whether there is so little to compute, of what lies ready, that asking all else would take longer."""
+    return (
+        s.dim() == 2
+        and (dim == -1 or dim == 1)
+        and formula.inputs == 1
+        and 0 < s.shape[0] * table.numel() < TERMS_PER_THREAD
+        and table.dtype is s.dtype
+        and (s.dtype is torch.float32 or s.dtype is torch.float64)
+        and s.is_contiguous()
+        and table.is_contiguous()
+        and not s.is_neg()
+        and not table.is_neg()
+        and s.data_ptr() != 0  # zeros may have no memory
+        and table.data_ptr() != 0
+    )
 
 
 def _contiguous(tensor: Tensor, dtype: torch.dtype) -> Tensor:

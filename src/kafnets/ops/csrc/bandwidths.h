@@ -61,7 +61,7 @@ struct GaussianSumByBandwidth : NothingDerived<T> {
     const Vec<T> lowest = splat<T>(-T(Range<T>::kLargestExponent));
     const Vec<T> square = t * t, exponent = -gamma * square, kept = greater(lowest, exponent);
     const Vec<T> lost = fma(-gamma, square, -exponent) - gamma * fma(t, t, -square);
-    return zero_where(differing(kept, exponent), exp_corrected<0>(kept, lost));
+    return zero_where(differing(kept, exponent), exp_corrected(kept, lost));
   }
 
   const int size, elements;

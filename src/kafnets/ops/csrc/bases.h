@@ -9,20 +9,31 @@ KAF_INLINE Vec<T> divide(Vec<T> a, Vec<T> b) {
   return for_parts<T>([&](int i) { return a.part[i] / b.part[i]; });
 }
 
+// x, but no further from 0 than this: where a factor that vanishes is at its limit, so must be what it multiplies.
 template <class T>
-KAF_INLINE Vec<T> absolute(Vec<T> v) {
-  return by_sign(v, v, -v);
+KAF_INLINE Vec<T> clamped(Vec<T> x, T furthest) {
+  return greater(splat<T>(-furthest), lesser(splat<T>(furthest), x));
+}
+
+// 1 / v, wrong by a rounding or two.
+template <class T>
+KAF_INLINE Vec<T> inverse(Vec<T> v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    const Vec<T> near = for_parts<T>([&](int i) { return (Native<T>)_mm512_rcp14_ps((__m512)v.part[i]); });
+    return mul_add(near, fma(-v, near, splat<T>(1)), near);
+  }
+#endif
+  return divide(splat<T>(1), v);
 }
 
 // exp(x) - 1 without losing the digits of a small x, which must not be far above 0.
 template <class T>
 KAF_INLINE Vec<T> exp_minus_one(Vec<T> x) {
-  constexpr int kTerms = ExpConstants<T>::kTerms;
-  const Reduced<T> reduced = reduce(x);
-  const Vec<T> f = reduced.f, f2 = f * f, scale = reduced.scale();
-  const Vec<T> even = f2 * every_other_term<T, 2, kTerms>(f2);
-  const Vec<T> odd = mul_add(f * f2, every_other_term<T, 3, kTerms - 1>(f2), f);
-  return mul_add(scale, even + odd, scale - T(1));
+  const ForExp<T> e = for_exp(x);
+  const EvenAndOdd<T> p = power_minus_one(e.f);
+  const Vec<T> scale = e.n.times_power(splat<T>(1));
+  return mul_add(scale, p.even + p.odd, scale - T(1));
 }
 
 template <class T>
@@ -30,18 +41,20 @@ struct BasePair {
   Vec<T> value, slope;
 };
 
-// Of |x|: the logistic function there, and at -|x|, which is one minus that to all digits.
+// Beyond this from 0, a factor that vanishes is at its limit.
+template <class T>
+constexpr T kFar = sizeof(T) == 4 ? T(87) : T(700);
+
+// The logistic function at x and, to all digits, one minus that.
 template <class T>
 struct Logistic {
-  Vec<T> above, below;
+  Vec<T> at, other;
 };
 
 template <class T>
 KAF_INLINE Logistic<T> logistic(Vec<T> x) {
-  const Vec<T> lowest = splat<T>(sizeof(T) == 4 ? T(-87) : T(-700));
-  const Vec<T> small = exp_corrected<0>(greater(lowest, -absolute(x)), Vec<T>{});
-  const Vec<T> above = divide(splat<T>(1), T(1) + small);
-  return {above, small * above};
+  const Vec<T> e = exp(-clamped(x, kFar<T>)), at = inverse(T(1) + e);
+  return {at, e * at};
 }
 
 // exp(x^2) erfc(x) (1 + 2 x) for x >= 0 is a polynomial in (x - 2.5) / (x + 2.5), lowest power first: Chebyshev's
@@ -91,12 +104,6 @@ KAF_INLINE Vec<T> log_one_plus(Vec<T> x) {
   return T(2) * z * result;
 }
 
-// x, but no further from 0 than this: where a factor that vanishes is at its limit, so must be what it multiplies.
-template <class T>
-KAF_INLINE Vec<T> clamped(Vec<T> x, T furthest) {
-  return greater(splat<T>(-furthest), lesser(splat<T>(furthest), x));
-}
-
 // NaN goes through each of them; at infinity are their limits.
 template <class T>
 __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
@@ -110,7 +117,7 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
       return {by_sign(s, s, s * T(0.01)), by_sign(s, one, splat<T>(T(0.01)))};
     case Base::kSigmoid: {
       const Logistic<T> l = logistic(s);
-      return {by_sign(s, l.above, l.below), l.above * l.below};
+      return {l.at, l.at * l.other};
     }
     case Base::kTanh: {
       // tanh(x) = -m / (m + 2) with m = exp(-2 |x|) - 1, by the sign.
@@ -120,9 +127,8 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     }
     case Base::kSiLU: {
       const Logistic<T> l = logistic(s);
-      const Vec<T> at = by_sign(s, l.above, l.below), other = by_sign(s, l.below, l.above);
-      const Vec<T> near = clamped(s, sizeof(T) == 4 ? T(87) : T(700));
-      return {by_sign(s, s, near) * at, at * mul_add(near, other, one)};
+      const Vec<T> near = clamped(s, kFar<T>);
+      return {greater(splat<T>(-kFar<T>), s) * l.at, l.at * mul_add(near, l.other, one)};
     }
     case Base::kELU:
     case Base::kSELU: {
@@ -134,20 +140,19 @@ __attribute__((noinline)) BasePair<T> base_at(Base base, Vec<T> s) {
     case Base::kMish: {
       // x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2).
       const T low = sizeof(T) == 4 ? T(-87) : T(-700), high = sizeof(T) == 4 ? T(20) : T(40);
-      const Vec<T> near = greater(splat<T>(low), lesser(splat<T>(high), s)), e = exp_corrected<0>(near, Vec<T>{});
+      const Vec<T> near = greater(splat<T>(low), lesser(splat<T>(high), s)), e = exp(near);
       // A quotient, not n times the inverse: far to the right it has to be 1.
       const Vec<T> n = e * (e + T(2)), inverse = divide(one, n + T(2)), gate = divide(n, n + T(2));
       return {by_sign(s, s, near) * gate, mul_add(near * T(4) * e, (e + T(1)) * inverse * inverse, gate)};
     }
     case Base::kSoftplus: {
-      const Logistic<T> l = logistic(s);
-      // l.below / l.above is exp(-|s|).
-      return {greater(zero, s) + log_one_plus(divide(l.below, l.above)), by_sign(s, l.above, l.below)};
+      const Vec<T> small = exp(-absolute(clamped(s, kFar<T>)));
+      return {greater(zero, s) + log_one_plus(small), logistic(s).at};
     }
     case Base::kGELU: {
       const T low = sizeof(T) == 4 ? T(-87) : T(-700);
       const Vec<T> near = clamped(s, sizeof(T) == 4 ? T(14) : T(40));
-      const Vec<T> bell = exp_corrected<0>(greater(splat<T>(low), near * near * T(-0.5)), Vec<T>{});
+      const Vec<T> bell = exp(greater(splat<T>(low), near * near * T(-0.5)));
       const Vec<T> far = bell * T(0.5) * scaled_erfc(absolute(near) * T(0.70710678118654752));  // the normal tail
       const Vec<T> below = by_sign(s, one - far, far);
       return {by_sign(s, s, near) * below, mul_add(near * T(0.39894228040143268), bell, below)};

@@ -51,7 +51,7 @@ struct HermiteSum : NothingDerived<T> {
     const T limit = static_cast<T>(std::sqrt(2 * Range<T>::kLargestExponent));
     const Vec<T> x = greater(splat<T>(-limit), lesser(splat<T>(limit), s)), square = x * x;
     const Vec<T> lost = fma(x, x, -square) * T(-0.5);
-    const Vec<T> bell = exp_corrected<0>(square * T(-0.5), lost) * T(0.75112554446494248286);  // pi^(-1/4)
+    const Vec<T> bell = exp_corrected(square * T(-0.5), lost) * T(0.75112554446494248286);  // pi^(-1/4)
     Vec<T> before = {}, psi = zero_where(differing(x, s), bell);
     for (int k = 0; k < count; ++k) {
       use(k, psi);

@@ -64,7 +64,7 @@ struct GaussianSum {
   // The sum at the nearest edge, with linear tails and the base.
   template <class Neurons>
   KAF_INLINE Vec<T> add_outside(const T* beta, Vec<T> s, Vec<T> at, Vec<T> result) const {
-    if (tails == Tails::kLinear) {
+    if (tails == Tails::kLinear && any(differing(s, at))) {  // they rarely do
       const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
       result = mul_add(beyond, slope, result);
     }
@@ -106,7 +106,7 @@ struct GaussianSum {
   KAF_INLINE Vec<T> add_outside_gradients(const T* beta, Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums,
                                           Vec<T> result) const {
     if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
-    if (tails == Tails::kLinear) {
+    if (tails == Tails::kLinear && any(differing(s, at))) {
       const Vec<T> beyond = s - at, moment = beyond * upstream;
       add_to<T>(sums + size * kNativeWidth<T>, by_sign(beyond, Vec<T>{}, moment));
       add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_sign(beyond, moment, Vec<T>{}));

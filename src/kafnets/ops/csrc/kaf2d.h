@@ -59,31 +59,31 @@ KAF_INLINE void put_together(T* to, Native<T> first, Native<T> second, std::inte
 template <class T>
 using LaneNumbers = std::make_integer_sequence<int, kNativeWidth<T>>;
 
-template <bool kWhole, class T>
-KAF_INLINE Pair<T> get_pairs(const Rows<kWhole>& rows, const T* x) {
+template <class T>
+KAF_INLINE Pair<T> get_pairs(const Rows& rows, const T* x) {
   Pair<T> result = {};
-  for (int i = 0; i < (kWhole ? kParts : rows.rows); ++i) {
+  for (int i = 0; i < kParts; ++i) {
     const T* from = x + 2 * (rows.at + i * rows.step);
-    __builtin_prefetch(from + 2 * rows.ahead);
-    __builtin_prefetch(from + 2 * rows.ahead + kNativeWidth<T>);
     T lanes[2 * kNativeWidth<T>] = {};
-    if (!kWhole && rows.count < kNativeWidth<T>) {
-      std::memcpy(lanes, from, sizeof(T) * 2 * rows.count);
+    if (!rows.whole) {
+      if (i < rows.rows) std::memcpy(lanes, from, sizeof(T) * 2 * rows.count);
       from = lanes;
+    } else {
+      __builtin_prefetch(from + 2 * rows.ahead);
+      __builtin_prefetch(from + 2 * rows.ahead + kNativeWidth<T>);
     }
     take_apart<T>(from, result.first.part[i], result.second.part[i], LaneNumbers<T>());
   }
   return result;
 }
 
-template <bool kWhole, class T>
-KAF_INLINE void put_pairs(const Rows<kWhole>& rows, T* y, Pair<T> pair) {
-  for (int i = 0; i < (kWhole ? kParts : rows.rows); ++i) {
+template <class T>
+KAF_INLINE void put_pairs(const Rows& rows, T* y, Pair<T> pair) {
+  for (int i = 0; i < kParts; ++i) {
     T* to = y + 2 * (rows.at + i * rows.step);
     T lanes[2 * kNativeWidth<T>];
-    const bool whole = kWhole || rows.count == kNativeWidth<T>;
-    put_together<T>(whole ? to : lanes, pair.first.part[i], pair.second.part[i], LaneNumbers<T>());
-    if (!whole) std::memcpy(to, lanes, sizeof(T) * 2 * rows.count);
+    put_together<T>(rows.whole ? to : lanes, pair.first.part[i], pair.second.part[i], LaneNumbers<T>());
+    if (!rows.whole && i < rows.rows) std::memcpy(to, lanes, sizeof(T) * 2 * rows.count);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "kaf_table.h"
 
+#include <atomic>
+
 #include "activations.h"
 #include "parallel.h"
 
@@ -18,6 +20,8 @@ constexpr int64_t kOfTable = 34, kOfTableApart = 57, kOfMaking = 5;
 #else
 constexpr int64_t kOfTable = 17, kOfTableApart = 28, kOfMaking = 3;
 #endif
+
+std::atomic<int> preferred{0};
 
 // One neuron's values lie a row apart in memory if channels are innermost; a few rows of a block of neurons, taken
 // to and from chunks in which each neuron's values are neighbors.
@@ -183,7 +187,7 @@ class KafTable {
     int64_t at, size, neurons, positions, step;  // positions: in a run; step: from run to run
     int64_t left_in_run;                         // from `at` on
 
-    bool in_place() const { return size <= left_in_run; }
+    bool in_place() const { return neurons == 1 && size <= left_in_run; }
     float* place(float* y, float* buffer) const {
       if (!in_place()) return buffer;
       for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(y + at + step + i, 1);
@@ -248,9 +252,13 @@ class KafTable {
 
 }  // namespace
 
+void prefer_tables(int preference) { preferred = preference; }
+
 bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions) {
-  if (batch * positions < kFewestActivations) return false;
+  const int preference = preferred;
+  if (preference < 0 || batch * positions < kFewestActivations) return false;
   const TablePlan& plan = plan_for<TablePlan>(settings);
+  if (preference > 0) return plan.usable;
   const int64_t of_table = neurons > 1 && positions == 1 ? kOfTableApart : kOfTable;
   const int64_t saved = batch * positions * (plan.elements + kOfFormula - of_table);
   return plan.usable && saved >= kOfMaking * (plan.work() + 200);

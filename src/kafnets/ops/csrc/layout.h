@@ -33,34 +33,36 @@ constexpr int kSumLength = 128;
 
 // A few rows of a block of neighboring neurons, when channels are innermost. The parts of a vector are rows, so
 // that they share their coefficients. The last ones may be missing; they count as 0 and are not stored.
-template <bool kWhole>
 struct Rows {
   int64_t at;     // where the first row's values begin
   int64_t step;   // from row to row
   int64_t ahead;  // from here to what is needed a few rows later, which the processor does not foresee
   int rows, count;
+  bool whole;  // whether nothing is missing
 
   template <class T>
   KAF_INLINE Vec<T> get(const T* x) const {
-    return for_parts<T>([&](int i) {
-      __builtin_prefetch(x + at + i * step + ahead);
-      const T* from = x + at + i * step;
-      if (kWhole) return load_native<T>(from);
-      return i < rows ? load_some<T>(from, count) : Native<T>{};
-    });
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(x + at + i * step + ahead);
+    if (!whole) return get_some(x);
+    return for_parts<T>([&](int i) { return load_native<T>(x + at + i * step); });
   }
 
   template <class T>
   KAF_INLINE void put(T* y, Vec<T> v) const {
-    for (int i = 0; i < kParts; ++i) {
-      T* to = y + at + i * step;
-      __builtin_prefetch(to + ahead, 1);
-      if (kWhole) {
-        store_native<T>(to, v.part[i]);
-      } else if (i < rows) {
-        store_some<T>(to, v.part[i], count);
-      }
-    }
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(y + at + i * step + ahead, 1);
+    if (!whole) return put_some(y, v);
+    for (int i = 0; i < kParts; ++i) store_native<T>(y + at + i * step, v.part[i]);
+  }
+
+ private:
+  template <class T>
+  __attribute__((noinline)) Vec<T> get_some(const T* x) const {
+    return for_parts<T>([&](int i) { return i < rows ? load_some<T>(x + at + i * step, count) : Native<T>{}; });
+  }
+
+  template <class T>
+  __attribute__((noinline)) void put_some(T* y, Vec<T> v) const {
+    for (int i = 0; i < rows; ++i) store_some<T>(y + at + i * step, v.part[i], count);
   }
 };
 
@@ -77,11 +79,7 @@ KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Bo
         const int64_t ahead = kAhead * neurons + (row + kAhead < stop ? 0 : next_block);
         const int rows = static_cast<int>(std::min<int64_t>(kParts, stop - row));
         const int64_t block = first / kNativeWidth<T>, at = row * neurons + first;
-        if (rows == kParts && count == kNativeWidth<T>) {
-          body(block, Rows<true>{at, neurons, ahead, rows, count});
-        } else {
-          body(block, Rows<false>{at, neurons, ahead, rows, count});
-        }
+        body(block, Rows{at, neurons, ahead, rows, count, rows == kParts && count == kNativeWidth<T>});
       }
     }
   }

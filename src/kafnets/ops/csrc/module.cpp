@@ -5,6 +5,7 @@
 #include <string>
 
 #include "entry.h"
+#include "kaf_table.h"
 #include "parallel.h"
 #include "xla.h"
 
@@ -66,5 +67,6 @@ NB_MODULE(KAF_MODULE_NAME, m) {
     handlers[xla_handlers[i].name] = nb::capsule(xla_handlers[i].function, "xla._CUSTOM_CALL_TARGET");
   }
   m.attr("xla_handlers") = handlers;
+  m.def("prefer_tables", &prefer_tables, "Tables (1), the formula (-1), or the faster of the two (0).");
   m.def("use_openmp", &use_openmp, "Whether threads come from torch's OpenMP, where it can be found.");
 }

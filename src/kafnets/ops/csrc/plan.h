@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "exponential.h"
 #include "settings.h"
 
 template <class T>
@@ -42,17 +43,18 @@ struct Range<double> {
 template <class T>
 struct Segment {
   int begin, below, above;  // elements begin ... begin + below + above, the center being begin + below
-  T center, center_rest;    // its place, in two parts
-  T shift;                  // 2 a M, for M places from the middle segment's center
+  T center, offset;         // its place, rounded, and what is to be added to x for that
+  T shift;                  // x at M places from the middle segment's center
   T up, up_rest, down, down_rest;  // exp(-2 a M) and exp(2 a M), with the relative errors of all these roundings
 };
 
 template <class T>
 struct Plan {
   int size;
-  T slope, limit;            // x = slope * (s - c) is 2 a z; beyond limit nothing is left
+  T slope;                   // 2 a / h
+  T to_power, limit;         // x = to_power * (s - c), by which exp(2 a z) = 2^x; beyond limit nothing is left
   T to_z;                    // z = to_z * x
-  T quarter, quarter_rest;   // -a z^2 = -x^2 / (4 a), the factor in two parts
+  T quarter, quarter_rest;   // exp(-a z^2) = 2^(quarter x^2), the factor in two parts
   std::vector<Segment<T>> segments;
   T limit_of_all;            // beyond that from the middle segment's center, no segment has anything left
   bool shares;               // whether the segments' ratios are found from that of the middle one
@@ -69,32 +71,37 @@ struct Plan {
     using Wide = typename Range<T>::Wide;
     const Wide spacing = s.second, a = gamma * spacing * spacing, root = std::sqrt(a);
     slope = static_cast<T>(2 * gamma * spacing);
-    limit = static_cast<T>(2 * root * Range<T>::kReach);
-    to_z = static_cast<T>(1 / (2 * a));
-    quarter = static_cast<T>(-1 / (4 * a));
-    quarter_rest = static_cast<T>(-1 / (4 * a) - quarter);
     // Powers of a rounded ratio lose a rounding a place. Where the kernel is wide, far places count as much as
     // near ones, so segments stay short.
     const Wide longest = a < Wide(1) / 12 ? 6 : 13;
     const bool overflows = 2 * root * Range<T>::kReach > Range<T>::kLargestExponent;  // exp(2 a z) itself
     const int half = overflows ? 0 : static_cast<int>(std::min<Wide>(Range<T>::kExtent / root, longest));
+    // Segments of one element need no ratio, and are the more exact the fewer roundings lead to x: it is s - c itself.
+    const Wide a2 = a * Wide(kLog2E), exact_to_power = half > 0 ? 2 * a2 / spacing : 1;
+    const Wide exact_quarter = -a2 / (spacing * spacing * exact_to_power * exact_to_power);
+    to_power = static_cast<T>(exact_to_power);
+    limit = static_cast<T>(Range<T>::kReach / root * spacing * exact_to_power);
+    to_z = static_cast<T>(1 / (spacing * exact_to_power));
+    quarter = static_cast<T>(exact_quarter);
+    quarter_rest = static_cast<T>(exact_quarter - quarter);
     const int count = (size + 2 * half) / (2 * half + 1);
     const auto begin_of = [&](int i) { return static_cast<int>(int64_t{size} * i / count); };
     const auto center_of = [&](int i) { return begin_of(i) + (begin_of(i + 1) - begin_of(i)) / 2; };
     const int middle = center_of(count / 2);
-    const Wide largest_shift = a * (size + 2);
+    const Wide largest_shift = a2 * (size + 2);
     limit_of_all = limit + static_cast<T>(largest_shift);
-    shares = count > 1 && limit_of_all + largest_shift < Range<T>::kLargestExponent;
+    shares = half > 0 && count > 1 && limit_of_all + largest_shift < Range<T>::kLargestExponent * kLog2E;
     for (int i = 0; i < count; ++i) {
       const int begin = begin_of(i), end = begin_of(i + 1), center = center_of(i), below = center - begin;
       const Wide place = begin_of_all + center * spacing;
       const T rounded = static_cast<T>(place);
-      const Wide shift = 2 * a * (center - middle), up = std::exp(-shift), down = std::exp(shift);
+      const Wide shift = 2 * a2 * (center - middle), up = std::exp2(-shift), down = std::exp2(shift);
       const T shift_rounded = static_cast<T>(shift), up_rounded = static_cast<T>(up),
               down_rounded = static_cast<T>(down);
-      const Wide shift_rest = shift - shift_rounded;
-      segments.push_back({begin, below, end - center - 1, rounded, static_cast<T>(place - rounded), shift_rounded,
-                          up_rounded, static_cast<T>(up / up_rounded - 1 + shift_rest), down_rounded,
+      const Wide shift_rest = (shift - shift_rounded) * Wide(kLn2);
+      segments.push_back({begin, below, end - center - 1, rounded,
+                          static_cast<T>((rounded - place) * exact_to_power), shift_rounded, up_rounded,
+                          static_cast<T>(up / up_rounded - 1 + shift_rest), down_rounded,
                           static_cast<T>(down / down_rounded - 1 - shift_rest)});
       for (int k = begin; k < end; ++k) {
         weights.push_back(static_cast<T>(std::ldexp(std::exp(-a * (k - center) * (k - center)), -Range<T>::kBias)));

@@ -104,6 +104,7 @@ struct TablePlan {
   }
 
   bool fit_kernel(double gamma) {
+    if (width * std::sqrt(gamma) > 1) return false;  // too wide for the places at which a fit looks to show the peak
     padding = 3 * per_spacing + 1;
     values.kernel.assign(padding * kPowers, 0);
     slopes.kernel = values.kernel;

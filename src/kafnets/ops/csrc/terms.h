@@ -12,11 +12,11 @@ struct Terms {
   bool vanished;    // in all lanes
 };
 
-// 2 a z, counted from the segment's center. The difference first: near the center it is exact, however far from 0
-// the two are.
+// x, counted from the segment's center. The difference first: near the center it is exact, however far from 0 the two
+// are.
 template <class T>
 KAF_INLINE Vec<T> exponent_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
-  return ((s - segment.center) - segment.center_rest) * plan.slope;
+  return mul_add(s - segment.center, splat<T>(plan.to_power), splat<T>(segment.offset));
 }
 
 template <class T>
@@ -28,23 +28,23 @@ KAF_INLINE Vec<T> clamp(Vec<T> v, T low, T high) {
 template <class T>
 struct Shared {
   Vec<T> x;
-  ExpPair<T> ratio;
+  PowerPair<T> ratio;
 };
 
 template <class T>
 KAF_INLINE Shared<T> shared_by_segments(const Plan<T>& plan, Vec<T> s) {
   const Vec<T> wanted = exponent_of(plan, plan.segments[plan.segments.size() / 2], s);
   const Vec<T> x = clamp(wanted, -plan.limit_of_all, plan.limit_of_all);
-  return {x, exp_pair(x)};
+  return {x, power_pair(x)};
 }
 
-// exp_pair(x). Outside the segment's reach the ratio does not matter, as long as its powers are finite.
+// power_pair(x). Outside the segment's reach the ratio does not matter, as long as its powers are finite.
 template <class T>
-KAF_INLINE ExpPair<T> ratio_of(const Segment<T>& segment, const Shared<T>& shared, Vec<T> x, Mask<T> outside) {
+KAF_INLINE PowerPair<T> ratio_of(const Segment<T>& segment, const Shared<T>& shared, Vec<T> x, Mask<T> outside) {
   const Vec<T> up_factor = splat<T>(segment.up), down_factor = splat<T>(segment.down);
   // Far from the middle its exponent has lost digits that x still has.
-  const Vec<T> lost = x - (shared.x - segment.shift);
-  ExpPair<T> result;
+  const Vec<T> lost = (x - (shared.x - segment.shift)) * T(kLn2);
+  PowerPair<T> result;
   result.up = zero_where(outside, shared.ratio.up * up_factor);
   result.down = zero_where(outside, shared.ratio.down * down_factor);
   result.up_rest = mul_add(fma(shared.ratio.up, up_factor, -result.up), result.down,
@@ -63,11 +63,12 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, con
   result.vanished = plan.skips && all(outside);
   if (result.vanished) return result;
   result.z = x * plan.to_z;
-  // a z^2 = x^2 / (4 a) reaches 110, where one rounding would cost 110 of the result's: keep what is lost.
-  const Vec<T> quarter = splat<T>(plan.quarter), square = x * x, exponent = square * quarter;
-  const Vec<T> rest = fma(square, quarter, -exponent) +
-                      mul_add(fma(x, x, -square), quarter, square * plan.quarter_rest);
-  const Vec<T> envelope = zero_where(outside, exp_corrected<Range<T>::kBias>(exponent, rest));
+  // The exponent reaches 160, where one rounding would cost 110 of the result's: keep what is lost.
+  const Vec<T> quarter = splat<T>(plan.quarter), square = x * x;
+  const Whole<T> whole = round_product(square, quarter);
+  const Vec<T> rest = mul_add(square, splat<T>(plan.quarter_rest), fma(x, x, -square) * quarter);
+  const Vec<T> f = fma(square, quarter, -whole.n) + rest;
+  const Vec<T> envelope = zero_where(outside, power_of_two<Range<T>::kBias>(whole, f));
   if (segment.below + segment.above == 0) {
     result.up = result.down = Vec<T>{};
     result.envelope = envelope;
@@ -75,7 +76,7 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, con
   }
   // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or
   // nearest: with that many roundings made up for in the envelope, the others are wrong by the difference.
-  const ExpPair<T> ratio = shared ? ratio_of(segment, *shared, x, outside) : exp_pair(x);
+  const PowerPair<T> ratio = shared ? ratio_of(segment, *shared, x, outside) : power_pair(x);
   result.up = ratio.up;
   result.down = ratio.down;
   const Vec<T> nearest = clamp(result.z, T(-segment.below), T(segment.above));

@@ -47,10 +47,10 @@ using NativeInt = typename NativeTypes<T>::I;
 
 // What we call one: as many of them as keep the processor busy. The formulas are long chains in which each step
 // waits for the one before, so that one vector alone leaves the arithmetic units idle half of the time.
-#if defined(__AVX512F__)
-constexpr int kParts = 2;  // of 32 registers
+#if defined(__AVX2__)
+constexpr int kParts = 2;
 #else
-constexpr int kParts = 1;  // of 16
+constexpr int kParts = 1;
 #endif
 
 template <class T>
@@ -63,9 +63,18 @@ struct Vec {
   Native<T> part[kParts];
 };
 
+// By lane: a bit, or all ones or all zeros.
+#if defined(__AVX512F__)
+template <class T>
+using NativeMask = unsigned;
+#else
+template <class T>
+using NativeMask = NativeInt<T>;
+#endif
+
 template <class T>
 struct Mask {
-  NativeInt<T> part[kParts];  // all ones or all zeros in each lane
+  NativeMask<T> part[kParts];
 };
 
 template <class T, class Function>
@@ -250,10 +259,30 @@ KAF_INLINE Vec<T> greater(Vec<T> a, Vec<T> b) {
 }
 
 // Lanes in which two differ. NaN does not differ from anything.
+KAF_INLINE NativeMask<float> native_differing(Native<float> a, Native<float> b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NEQ_OQ);
+#elif defined(__AVX2__)
+  return (NativeMask<float>)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_NEQ_OQ);
+#else
+  return (a < b) | (a > b);
+#endif
+}
+
+KAF_INLINE NativeMask<double> native_differing(Native<double> a, Native<double> b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_NEQ_OQ);
+#elif defined(__AVX2__)
+  return (NativeMask<double>)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_NEQ_OQ);
+#else
+  return (a < b) | (a > b);
+#endif
+}
+
 template <class T>
 KAF_INLINE Mask<T> differing(Vec<T> a, Vec<T> b) {
   Mask<T> result;
-  for (int i = 0; i < kParts; ++i) result.part[i] = (a.part[i] < b.part[i]) | (a.part[i] > b.part[i]);
+  for (int i = 0; i < kParts; ++i) result.part[i] = native_differing(a.part[i], b.part[i]);
   return result;
 }
 
@@ -263,18 +292,70 @@ KAF_INLINE Vec<T> by_sign(Vec<T> sign, Vec<T> positive, Vec<T> negative) {
   return for_parts<T>([&](int i) { return sign.part[i] > T(0) ? positive.part[i] : negative.part[i]; });
 }
 
+#if defined(__AVX512F__)
+KAF_INLINE Native<float> native_zero_where(unsigned mask, Native<float> v) {
+  return (Native<float>)_mm512_maskz_mov_ps(static_cast<__mmask16>(~mask), (__m512)v);
+}
+KAF_INLINE Native<double> native_zero_where(unsigned mask, Native<double> v) {
+  return (Native<double>)_mm512_maskz_mov_pd(static_cast<__mmask8>(~mask), (__m512d)v);
+}
+
+// Nearest whole numbers, and v 2^n.
+KAF_INLINE Native<float> native_rounded(Native<float> v) {
+  return (Native<float>)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+KAF_INLINE Native<double> native_rounded(Native<double> v) {
+  return (Native<double>)_mm512_roundscale_pd((__m512d)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+KAF_INLINE Native<float> native_scaled(Native<float> v, Native<float> n) {
+  return (Native<float>)_mm512_scalef_ps((__m512)v, (__m512)n);
+}
+KAF_INLINE Native<double> native_scaled(Native<double> v, Native<double> n) {
+  return (Native<double>)_mm512_scalef_pd((__m512d)v, (__m512d)n);
+}
+#else
+template <class M, class V>
+KAF_INLINE V native_zero_where(M mask, V v) {
+  return (V)(~mask & (M)v);
+}
+#endif
+
 template <class T>
 KAF_INLINE Vec<T> zero_where(Mask<T> mask, Vec<T> v) {
-  return for_parts<T>([&](int i) { return mask.part[i] ? Native<T>{} : v.part[i]; });
+  return for_parts<T>([&](int i) { return native_zero_where(mask.part[i], v.part[i]); });
+}
+
+template <class T>
+KAF_INLINE Vec<T> absolute(Vec<T> v) {
+  const Native<T> sign = T(-0.0) - Native<T>{};
+  return for_parts<T>([&](int i) { return (Native<T>)(~(NativeInt<T>)sign & (NativeInt<T>)v.part[i]); });
+}
+
+// Whether a lane is set.
+template <class T>
+KAF_INLINE bool any(Mask<T> mask) {
+  NativeMask<T> either = mask.part[0];
+  for (int i = 1; i < kParts; ++i) either |= mask.part[i];
+#if defined(__AVX512F__)
+  return either != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_epi8((__m256i)either) != 0;
+#elif defined(__SSE2__)
+  return _mm_movemask_epi8((__m128i)either) != 0;
+#else
+  bool result = false;
+  for (int i = 0; i < kNativeWidth<T>; ++i) result = result || either[i];
+  return result;
+#endif
 }
 
 // Whether all lanes are set.
 template <class T>
 KAF_INLINE bool all(Mask<T> mask) {
-  NativeInt<T> both = mask.part[0];
+  NativeMask<T> both = mask.part[0];
   for (int i = 1; i < kParts; ++i) both &= mask.part[i];
 #if defined(__AVX512F__)
-  return _mm512_test_epi64_mask((__m512i)~both, (__m512i)~both) == 0;
+  return both == (1u << kNativeWidth<T>) - 1;
 #elif defined(__AVX2__)
   return _mm256_movemask_epi8((__m256i)both) == -1;
 #elif defined(__SSE2__)
