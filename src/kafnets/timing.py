@@ -17,6 +17,9 @@ SHORT = 0.02
 """Seconds up to which a run is called once before it is timed."""
 
 
+Clock = Callable[[], float]
+
+
 @dataclass(frozen=True)
 class Timing:
     """Milliseconds over the repetitions."""
@@ -32,13 +35,21 @@ class Timing:
 
 
 def interleaved(
-    runs: Mapping[str, Callable[[], None]], *, seconds_a_run: float, least: int = 5, most: int = 300
+    runs: Mapping[str, Callable[[], None]],
+    *,
+    seconds_a_run: float,
+    least: int = 5,
+    most: int = 300,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, Timing]:
-    """Time each run as often as fits into its seconds, all of them taking turns."""
+    """Time each run as often as fits into its seconds, all of them taking turns.
+
+    By ``time.thread_time`` what other programs take meanwhile does not count, nor do other threads.
+    """
     wanted, short, times = {}, {}, {name: list[float]() for name in runs}
     for name, run in runs.items():
         run()
-        seconds = _seconds(run)
+        seconds = _seconds(run, clock)
         wanted[name] = int(np.clip(seconds_a_run / seconds, least, most))
         short[name] = seconds < SHORT
     for turn in range(max(wanted.values())):
@@ -46,7 +57,7 @@ def interleaved(
             if turn < wanted[name]:
                 if short[name]:
                     run()
-                times[name].append(_seconds(run))
+                times[name].append(_seconds(run, clock))
     return {name: _summary(np.array(found) * 1e3) for name, found in times.items()}
 
 
@@ -61,10 +72,10 @@ def in_turns(runs: Mapping[str, Callable[[], None]], turns: int) -> dict[str, ND
     return times
 
 
-def _seconds(run: Callable[[], None]) -> float:
-    began = time.perf_counter()
+def _seconds(run: Callable[[], None], clock: Clock = time.perf_counter) -> float:
+    began = clock()
     run()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def _summary(milliseconds: np.ndarray) -> Timing:

@@ -8,9 +8,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import kernels, memory, rivals, training
+from kafnets.benchmark import instruction_sets, kernels, memory, rivals, training
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.cli import app
+from kafnets.ops import native
 from kafnets.registry import facts_of, names
 from kafnets.timing import interleaved
 
@@ -51,6 +52,26 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
     assert result["provenance"]["versions"]["torch"]
     assert len(result["bars"]) == 14
     assert (tmp_path / "kernels.png").stat().st_size > 10_000
+
+
+@pytest.mark.skipif(native.kernels is None, reason="the native kernels were not built")
+def test_bench_of_every_instruction_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instruction_sets, "SHAPES", [(4, 6), (2, 6, 2, 2)])
+    monkeypatch.setattr(instruction_sets, "BARS", {("KAF / PReLU", (4, 6)): {"baseline": 2.0}})
+    monkeypatch.setattr(instruction_sets, "SIZES", [5, 10])
+    monkeypatch.setattr(instruction_sets, "ROWS", [1, 2])
+    monkeypatch.setattr(instruction_sets, "interleaved", _few)
+    used = native.kernels
+    outcome = CliRunner().invoke(app, ["bench", "instruction-sets", "--quick", "--output", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    assert native.kernels is used
+    result = json.loads((tmp_path / "instruction-sets.json").read_text())
+    names = [name for name in native.INSTRUCTION_SETS if native.load(name).module is not None]
+    assert result["instruction sets"] == names
+    assert {f"KAF with linear tails, {name}" for name in names} < set(result["times"]["(4, 6)"])
+    assert len(result["by rows"]) == len(names) * 3 * 2
+    assert [bar["what"] for bar in result["bars"]] == ["KAF / PReLU, (4, 6), baseline"]
+    assert (tmp_path / "instruction-sets.png").stat().st_size > 10_000
 
 
 def test_bench_into_a_file_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ class What(StrEnum):
     """What is measured."""
 
     kernels = "kernels"
+    instruction_sets = "instruction-sets"
     rivals = "rivals"
     training = "training"
     acting = "acting"
@@ -25,7 +26,8 @@ def bench(
     what: Annotated[
         What,
         typer.Argument(
-            help="kernels: KAFs beside torch's activations. rivals: the others, beside plain torch. "
+            help="kernels: KAFs beside torch's activations. instruction-sets: the kernels for AVX-512, AVX2 "
+            "and any processor, as far as this one can run them. rivals: the others, beside plain torch. "
             "training: the loop beside a bare one. acting: policies on MuJoCo."
             " frameworks: JAX, Keras and autograd beside the plain formula."
         ),
@@ -40,10 +42,11 @@ def bench(
 
     Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
     """
-    from kafnets.benchmark import acting, frameworks, kernels, report, rivals, training
+    from kafnets.benchmark import acting, frameworks, instruction_sets, kernels, report, rivals, training
 
     measured = {
         What.kernels: kernels,
+        What.instruction_sets: instruction_sets,
         What.rivals: rivals,
         What.training: training,
         What.acting: acting,
@@ -67,7 +70,8 @@ def bench(
         if "bars" in result:
             console.print(report.bars_table(result))
         console.print(report.source(result), soft_wrap=True)
-    if what == What.kernels:
-        with written_at_once(output / "kernels.png") as temporary:
-            report.draw(result, temporary)
+    drawing = {What.kernels: report.draw, What.instruction_sets: instruction_sets.draw}
+    if what in drawing:
+        with written_at_once(output / f"{what}.png") as temporary:
+            drawing[what](result, temporary)
     typer.echo(f"stored in {stored}", err=True)
