@@ -57,7 +57,8 @@ EDGES = {
     "tuning": "data packages sklearn train",
     "report": "comparison files inspection registry train",
     "benchmark": (
-        "autograd comparison data frontends jax keras networks nn ops provenance registry rl timing train"
+        "autograd comparison data fixed_functions frontends jax keras networks nn ops provenance registry rl "
+        "timing train"
     ),
     "comparing": "checks comparison registry report train",
     "paper": (

@@ -42,9 +42,10 @@ def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
         # What has no fused kernel, the compiler fuses. An exported program should run without this package.
         seen = asked != "portable" and not torch.compiler.is_exporting()
         return operator if seen and backends.fused_runner(formula, s) is not None else None
-    if _is_unusual(s) or _is_unusual(table):
+    if _are_unusual(s, table):
         return None
-    if _is_transformed():
+    # As _is_transformed says; every call shows at small batches.
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
         return recorded if _transforms_natively(formula, s) else None
     if torch._C._len_torch_dispatch_stack():  # someone watches operators, so there must be one to see
         return operator if backends.fused_runner(formula, s) is not None else None
@@ -67,20 +68,19 @@ def needs_plain_formula(*tensors: Tensor) -> bool:
 
     They must find nothing but torch's own operators there, or the result would silently be wrong.
     """
-    return _is_transformed() or any(map(_is_unusual, tensors))
+    return _is_transformed() or _are_unusual(*tensors)
 
 
 def _is_transformed() -> bool:
     return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
-def _is_unusual(tensor: Tensor) -> bool:
-    # Subclasses have ideas of their own, and meta tensors no values.
-    return (
-        (type(tensor) is not Tensor and type(tensor) is not nn.Parameter)
-        or tensor.is_meta
-        or torch._C._get_tracing_state() is not None
-    )
+def _are_unusual(*tensors: Tensor) -> bool:
+    for tensor in tensors:
+        # Subclasses have ideas of their own, and meta tensors no values.
+        if (type(tensor) is not Tensor and type(tensor) is not nn.Parameter) or tensor.is_meta:
+            return True
+    return torch._C._get_tracing_state() is not None
 
 
 def _transforms_natively(formula: Formula, s: Tensor) -> bool:
