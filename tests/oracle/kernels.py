@@ -90,7 +90,7 @@ class GaussianDerivative:
     order: int
 
     def value(self, s: ArrayLike, d: ArrayLike) -> Array:
-        root = np.sqrt(self.gamma)
+        root: Array = np.sqrt(_as_array(self.gamma))
         v = np.clip(root * (_as_array(s) - _as_array(d)), -40.0, 40.0)  # where nothing is left
         chosen = np.zeros(self.order + 1)
         chosen[-1] = 1.0

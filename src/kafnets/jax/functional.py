@@ -10,6 +10,7 @@ import numpy as np
 
 from kafnets.expansion import Expansion, ExpansionOptions
 from kafnets.frontends.framework import Framework
+from kafnets.jax import native
 from kafnets.starts import Init, first_values
 
 Array = jax.Array
@@ -19,7 +20,11 @@ Array = jax.Array
 @functools.partial(jax.jit, static_argnums=0)
 def _expand(expansion: Expansion, *arrays: Array) -> Array:
     """Linear in alpha, so that reverse mode follows from forward mode."""
-    return JAX.value(expansion, *arrays)
+    return (
+        native.value(expansion, 0, *arrays)
+        if native.takes(expansion, *arrays)
+        else JAX.value(expansion, *arrays)
+    )
 
 
 class _Jax(Framework):
@@ -50,6 +55,17 @@ _pushed_forward = jax.jit(JAX.pushed_forward, static_argnums=(0, 1))
 
 @functools.partial(_expand.defjvp, symbolic_zeros=True)
 def _jvp(expansion: Expansion, arrays: Sequence[Array], tangents: Sequence[Any]) -> tuple[Array, Any]:
+    still = [isinstance(moved, jax.custom_derivatives.SymbolicZero) for moved in tangents]
+    if native.takes(expansion, *arrays):
+        if not any(still):
+            return _expand(expansion, *arrays), native.change(expansion, *arrays, *tangents)
+        s, alpha = arrays
+        moved = (
+            tangents[0] * native.value(expansion, 1, s, alpha)
+            if still[1]
+            else native.value(expansion, 0, s, tangents[1])
+        )
+        return _expand(expansion, *arrays), moved
     moving = (
         _pushed_forward(number, expansion, moved, *arrays)
         for number, moved in enumerate(tangents)
