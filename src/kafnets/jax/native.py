@@ -61,14 +61,15 @@ def _module(instruction_set: str) -> ModuleType | None:
 
 
 def takes(expansion: Expansion, *arrays: Array) -> bool:
-    """Whether these kernels compute it here."""
-    fits = expansion.dimensions == 1 and expansion.fusible and len(arrays) == 2
-    return (
-        fits
-        and arrays[0].dtype in (jnp.float32, jnp.float64)
-        and jax.default_backend() == "cpu"
-        and available()
-    )
+    """Whether these kernels compute it here.
+
+    XLA divides formulas among several devices, but not calls; nor can these be mapped over parts of arrays.
+    """
+    if expansion.dimensions == 2 or not expansion.fusible or len(arrays) > 2:
+        return False
+    divided = any(getattr(jax.typeof(each), "vma", None) for each in arrays) or jax.device_count() > 1
+    known = arrays[0].dtype in (jnp.float32, jnp.float64) and not divided
+    return known and jax.default_backend() == "cpu" and available()
 
 
 def value(expansion: Expansion, order: int, s: Array, alpha: Array) -> Any:
