@@ -30,7 +30,12 @@ def vanished(kernel: object, dtype: torch.dtype, times: int) -> Array:
 
 
 def amplification(kernel: object) -> float:
-    """How many roundings of its exponent a periodic kernel shows; others are rounded as their values."""
+    """How many roundings of its argument a kernel shows; most are rounded as their values.
+
+    A periodic one shows those of its exponent, a Hermite polynomial as many as its degree.
+    """
+    if isinstance(kernel, oracle.GaussianDerivative):
+        return 1.0 + kernel.order
     return 1.0 + 2.0 / kernel.length_scale**2 if isinstance(kernel, oracle.Periodic) else 1.0
 
 
