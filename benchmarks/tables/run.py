@@ -27,7 +27,7 @@ from benchmarks.tables import rivals, suite
 from kafnets.data.tables import Table
 from kafnets.provenance import provenance
 
-OUTPUT = Path("results/tables.jsonl")
+OUTPUT = Path("benchmarks/results/tables.jsonl")
 UNBALANCED = 0.1
 """With a smaller class below that share of the rows, 1 - AUC is the error of two classes."""
 
