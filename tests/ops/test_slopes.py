@@ -118,7 +118,7 @@ def small(options: dict[str, Any]) -> nn.Module:
     module = KAF(6, dictionary_size=5, boundary=1.0, **options).double()
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
     return module
 
 

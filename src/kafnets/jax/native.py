@@ -97,6 +97,7 @@ def _gradients(expansion: Expansion, order: int, upstream: Any, s: Any, alpha: A
 
 def _plain(expansion: Expansion, order: int, s: Any, alpha: Any) -> Any:
     """The formula, for other devices."""
+    assert expansion.gamma is not None
     gamma, tails, elements = (
         expansion.gamma,
         expansion.tails,
@@ -119,7 +120,7 @@ def _plain_sums(expansion: Expansion, order: int, upstream: Any, s: Any) -> Any:
     return jax.linear_transpose(functools.partial(_plain, expansion, order, s), start)(upstream)[0]
 
 
-def _call(direction: str, expansion: Expansion, order: int, *arrays: Any) -> Callable[..., Any]:
+def _call(direction: str, expansion: Expansion, order: int, *arrays: Any) -> Any:
     """What XLA is told: the last arrays are activations and coefficients."""
     dictionary, tails, (s, alpha) = expansion.dictionary, TAILS.index(expansion.tails), arrays[-2:]
     kernel = "kaf_slopes" if order else "kaf_outside" if tails else "kaf"
@@ -129,7 +130,8 @@ def _call(direction: str, expansion: Expansion, order: int, *arrays: Any) -> Cal
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = max(1, min(processors, s.size * alpha.shape[1] // TERMS_PER_THREAD))
     told = (dictionary.values[0], dictionary.spacing, expansion.gamma, tails, order, threads)
-    return jax.ffi.ffi_call(target, results)(*arrays, settings=np.asarray(told, np.float64))  # type: ignore[no-any-return]
+    call: Any = jax.ffi.ffi_call(target, results)
+    return call(*arrays, settings=np.asarray(told, np.float64))
 
 
 def _call_sums(expansion: Expansion, order: int, upstream: Any, s: Any) -> Any:

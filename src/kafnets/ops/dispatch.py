@@ -24,6 +24,7 @@ def apply(formula: Formula, s: Tensor, table: Tensor, dim: int) -> Tensor:
         assert formula.kernel is not None
         return operator.apply(s, table, formula.kernel, formula.settings, dim)
     if runner is recorded:
+        assert native.kernels is not None
         return recorded.transformed(formula, s, table, dim, native.kernels)
     if torch.is_grad_enabled() and (s.requires_grad or table.requires_grad):
         return recorded.record(formula, runner, s, table, dim)

@@ -5,6 +5,7 @@ With :math:`t = s - d`, the n-th derivative of a Gaussian is :math:`q_n(t) \, e^
 """
 
 import functools
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +36,8 @@ class KAFSlopes(Formula):
     def plain(self, s: Tensor, table: Tensor, dim: int) -> Tensor:
         rows, tails = nan_in_slopes(s.movedim(dim, -1)), self.expansion.tails
         first, last = self.expansion.dictionary.values[0], self.expansion.dictionary.values[-1]
-        alpha, gamma = (table[:, :-1], table[:, -1:]) if self.learned else (table, self.expansion.gamma)
+        gamma: Any = table[:, -1:] if self.learned else self.expansion.gamma
+        alpha = table[:, :-1] if self.learned else table
         inside = rows if tails == "zero" else rows.clamp(first, last)
         t = inside.unsqueeze(-1) - TORCH.array(self.expansion.dictionary.values, s)
         before, q = torch.zeros_like(t), torch.ones_like(t)

@@ -112,9 +112,9 @@ class Sums(torch.autograd.Function):
         upstream, s, gamma = ctx.saved_tensors
         parts = []
         if tangents[2] is not None:
-            parts.append(Sums.apply(formula, runner, tangents[2], s, gamma, dim))
+            parts.append(_sums(formula, runner, tangents[2], s, gamma, dim))
         if tangents[3] is not None:
-            parts.append(Sums.apply(formula.slope(), runner, upstream * tangents[3], s, gamma, dim))
+            parts.append(_sums(formula.slope(), runner, upstream * tangents[3], s, gamma, dim))
         return sum(parts[1:], parts[0])
 
     @staticmethod
@@ -125,7 +125,7 @@ class Sums(torch.autograd.Function):
         axis = dim % (s.dim() - (in_dims[3] is not None))
         upstream = _into_channels(upstream, in_dims[2], axis, info.batch_size)
         s = _into_channels(s, in_dims[3], axis, info.batch_size)
-        sums = Sums.apply(formula, runner, upstream, s, gamma, axis)
+        sums = _sums(formula, runner, upstream, s, gamma, axis)
         return sums.unflatten(0, (info.batch_size, -1)), 0
 
 
@@ -162,13 +162,13 @@ def _gradients(
     if isinstance(formula, KAFFormula) and formula.expansion.base is not None:
         return differentiate(
             formula, upstream, s, table, dim, wanted, again,
-            lambda *given: _kept(node, lambda: transformed(*given, runner)),
+            lambda formula, s, table, dim: _kept(node, lambda: transformed(formula, s, table, dim, runner)),
         )  # fmt: skip
     by_s = upstream * _kept(node, lambda: _apply(slope, runner, s, table, dim)) if wanted[0] else None
     if not wanted[1]:
         return by_s, None
     gamma = table[:, -1] if formula.learned else None
-    by_table = Sums.apply(formula, runner, upstream, s, gamma, dim).to(table.dtype)
+    by_table = _sums(formula, runner, upstream, s, gamma, dim).to(table.dtype)
     if gamma is not None:
         # The derivative by gamma is -(f'' + 2 gamma f) / (4 gamma^2).
         first, second = (
@@ -214,6 +214,7 @@ def _into_channels(value: Tensor, batch: int | None, axis: int, size: int) -> Te
 
 
 _apply: Callable[..., Tensor] = Recorded.apply
+_sums: Callable[..., Tensor] = Sums.apply
 # What apply comes to where torch.func is not at work, which must be made sure of. The detour through Python
 # shows at small batches.
 record: Callable[..., Tensor] = super(torch.autograd.Function, Recorded).apply
