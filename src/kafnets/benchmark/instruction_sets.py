@@ -25,7 +25,7 @@ ROWS = [32, 100, 316, 1000, 3162]
 NEURONS = 256
 WAYS = {"formula": -1, "table": 1, "chosen": 0}
 """How a KAF can be computed, as the native modules are told."""
-BARS = {
+BARS: dict[tuple[str, tuple[int, ...]], dict[str, float]] = {
     ("KAF / PReLU", (100, 300)): {"avx512": 0.8, "avx2": 0.9, "baseline": 2.0},
     ("KAF / PReLU", (1024, 1024)): {"avx512": 0.5, "avx2": 0.7, "baseline": 2.0},
     ("KAF / PReLU", (100, 150, 16, 16)): {"avx512": 0.5, "avx2": 0.6, "baseline": 2.0},
