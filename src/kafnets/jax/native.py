@@ -30,15 +30,15 @@ TERMS_PER_THREAD = 2**20
 @functools.cache
 def available() -> bool:
     """Whether XLA knows the kernels by now."""
-    module = _module("baseline")
-    for name in ("avx512", "avx2"):
-        if module is not None and module.runs(name):
-            module = _module(name) or module
-            break
+    module: Any = _module("baseline")
     try:
-        for name, handler in module.xla_handlers.items():  # type: ignore[union-attr]
+        for name in ("avx512", "avx2"):
+            if module.runs(name):
+                module = _module(name) or module
+                break
+        for name, handler in module.xla_handlers.items():
             jax.ffi.register_ffi_target(f"kafnets_{name}", handler, platform="cpu")
-    except Exception:  # none were built, or XLA speaks another version of the interface: formulas run
+    except Exception:  # not built, or from older sources, or XLA has another version of the interface
         return False
     return True
 
