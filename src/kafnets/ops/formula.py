@@ -70,7 +70,8 @@ def columns(table: Tensor, s: Tensor, dim: int) -> Sequence[Tensor]:
 
 def over_channels(value: Tensor, dim: int) -> Tensor:
     """The sum over all axes but that of the channels, as a column of the table's gradient."""
-    return value.movedim(dim, 0).flatten(1).sum(1) if value.dim() > 1 else value
+    axes = [axis for axis in range(value.dim()) if axis != dim % value.dim()]
+    return value.sum(axes) if axes else value
 
 
 def nan_in_slopes(s: Tensor, inputs: int = 1) -> Tensor:

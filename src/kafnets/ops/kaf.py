@@ -81,7 +81,7 @@ class ExpansionFormula(Formula):
         more = self.weighted + self.learned
         if not more:
             return Parts(table, None, None)
-        alpha = table[:, :-more].unflatten(1, self.expansion.shape)
+        alpha = table[:, :-more].reshape(len(table), *self.expansion.shape)
         return Parts(
             alpha, table[:, -more] if self.weighted else None, table[:, -1] if self.learned else None
         )

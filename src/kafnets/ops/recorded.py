@@ -15,7 +15,7 @@ from kafnets.ops.formula import Formula, over_channels
 from kafnets.ops.kaf import KAFFormula
 from kafnets.ops.kaf_slopes import KAFSlopes
 from kafnets.ops.native import Kernels
-from kafnets.ops.plain import differentiate
+from kafnets.ops.plain import differentiate, plain
 
 Wanted = tuple[bool, bool]
 
@@ -100,9 +100,11 @@ class Sums(torch.autograd.Function):
         # coefficients.
         upstream, s, gamma = ctx.saved_tensors
         formula, runner, dim = ctx.rest
-        table = _table(by_sums[0], gamma)
-        by_upstream = _apply(formula, runner, s, table, dim) if ctx.needs_input_grad[2] else None
-        wanted = ctx.needs_input_grad[3:5]
+        table, wanted = _table(by_sums[0], gamma), ctx.needs_input_grad[3:5]
+        by_upstream = None
+        if ctx.needs_input_grad[2]:
+            rest = s, table, dim
+            by_upstream = plain(formula, *rest) if _is_batched(table) else _apply(formula, runner, *rest)
         by_s, by_table = _gradients(formula, runner, upstream, s, table, dim, wanted)
         return None, None, by_upstream, by_s, None if by_table is None else by_table[:, -1], None
 
@@ -151,10 +153,11 @@ def _gradients(
     node: Any = None,
 ) -> tuple[Tensor | None, Tensor | None]:
     """By ``s`` and by the table, recorded where they will themselves be differentiated."""
+    if not any(wanted):
+        return None, None
     again = torch.is_grad_enabled()
-    # Gradients that stand for many at once have no memory of their own.
-    batched = torch._C._functorch.is_legacy_batchedtensor(upstream)
-    if not again and not batched:
+    batched, tables = _is_batched(upstream), _is_batched(table)
+    if not again and not batched and not tables:
         return runner.backward(formula, upstream, s, table, dim, wanted)
     slope = formula.slope()
     if slope is None or batched or not isinstance(runner, Kernels) or not runner.has(slope):
@@ -164,20 +167,27 @@ def _gradients(
             formula, upstream, s, table, dim, wanted, again,
             lambda formula, s, table, dim: _kept(node, lambda: transformed(formula, s, table, dim, runner)),
         )  # fmt: skip
-    by_s = upstream * _kept(node, lambda: _apply(slope, runner, s, table, dim)) if wanted[0] else None
+
+    def value(each: Formula) -> Tensor:
+        return plain(each, s, table, dim) if tables else _apply(each, runner, s, table, dim)
+
+    by_s = upstream * _kept(node, lambda: value(slope)) if wanted[0] else None
     if not wanted[1]:
         return by_s, None
     gamma = table[:, -1] if formula.learned else None
-    by_table = _sums(formula, runner, upstream, s, gamma, dim).to(table.dtype)
+    columns = [] if tables else [_sums(formula, runner, upstream, s, gamma, dim).to(table.dtype)]
     if gamma is not None:
         # The derivative by gamma is -(f'' + 2 gamma f) / (4 gamma^2).
-        first, second = (
-            over_channels(upstream * _apply(each, runner, s, table, dim), dim)
-            for each in (formula, slope.slope())
-        )
-        by_gamma = -(second / (2.0 * gamma) + first) / (2.0 * gamma)
-        by_table = torch.cat([by_table, by_gamma.unsqueeze(1)], 1)
+        first, second = (over_channels(upstream * value(each), dim) for each in (formula, slope.slope()))
+        columns.append((-(second / (2.0 * gamma) + first) / (2.0 * gamma)).unsqueeze(1))
+    # Of a table that is batched only gamma can have a gradient: it holds upstream gradients of coefficients.
+    by_table = columns[0] if len(columns) == 1 else torch.cat(columns, 1)
     return by_s, by_table
+
+
+def _is_batched(tensor: Tensor) -> bool:
+    """Whether it stands for many gradients at once, which have no memory of their own."""
+    return torch._C._functorch.is_legacy_batchedtensor(tensor)
 
 
 def _kept(node: Any, compute: Callable[[], Tensor]) -> Tensor:
