@@ -178,7 +178,9 @@ def _gradients(
     columns = [] if tables else [_sums(formula, runner, upstream, s, gamma, dim).to(table.dtype)]
     if gamma is not None:
         # The derivative by gamma is -(f'' + 2 gamma f) / (4 gamma^2).
-        first, second = (over_channels(upstream * value(each), dim) for each in (formula, slope.slope()))
+        curvature = slope.slope()
+        assert curvature is not None
+        first, second = (over_channels(upstream * value(each), dim) for each in (formula, curvature))
         columns.append((-(second / (2.0 * gamma) + first) / (2.0 * gamma)).unsqueeze(1))
     # Of a table that is batched only gamma can have a gradient: it holds upstream gradients of coefficients.
     by_table = columns[0] if len(columns) == 1 else torch.cat(columns, 1)
