@@ -194,7 +194,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         calibrate: bool = False,
         **what: Any,
     ) -> None:
-        """From all rows but those that decide which epoch is best; then from all of them."""
+        """Train the network, or those that are averaged, with the recipe."""
         seed, known = _seed(self.random_state), self._known(goes_on=self.warm_start)
         if weight is not None:
             X, target, weight = (each[weight > 0] for each in (X, target, weight))
