@@ -40,7 +40,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs stand on
             Mish, 2D-KAFs start as ELU, and others take their defaults.
         n_members: networks whose predictions are averaged. Each holds out another part of the rows, to find
-            its best epoch by, and starts with other weights. One network is as many times faster.
+            its best epoch by, and starts with other weights. One network is several times faster.
         embedding: functions of single features, learned beside the network: "kaf" for those of
             :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for the features alone; "auto":
             "kaf" for every second network.
