@@ -183,6 +183,28 @@ def beyond_the_paper(
         console.print(board.table(f"{name}, tuned in validation"))
 
 
+@reproduce.command("confirmatory")
+def confirmatory_study(
+    jobs: Jobs = 1,
+    output: Output = RUNS,
+    engine: Engine = EngineName.local,
+    folder: Annotated[Path, typer.Option(help="Checkout of kafnets, with the plan in its docs.")] = Path(),
+) -> None:
+    """Run the confirmatory study as docs/confirmatory-plan.md plans it, seed by seed.
+
+    Example: kafnets reproduce confirmatory --jobs 2
+    """
+    from kafnets.comparison.runner import finished
+    from kafnets.paper.plan import Plan
+
+    with refusing():
+        planned = Plan.of(folder).descriptions()
+    console = console_of_this_process()
+    run_all(planned, output, jobs=jobs, engine=engine, tensorboard=False)
+    with refusing():
+        console.print(f"{len(finished(planned, output))} of {len(planned)} planned runs are finished")
+
+
 @reproduce.command("store")
 def store_runs(
     runs: Annotated[Path, typer.Argument(help="Folder of finished runs.")] = RUNS,

@@ -10,7 +10,7 @@ from typing import Any, Self
 from kafnets.comparison.record import Record
 from kafnets.comparison.summary import Cell, cells
 from kafnets.paper import rl, wider
-from kafnets.paper.store import Runs, runs_in
+from kafnets.paper.store import FRESH, Runs, runs_in
 
 
 class Missing(Exception):  # noqa: N818
@@ -24,10 +24,12 @@ class Evidence:
     Attributes:
         results: the folder of finished runs: a store, or run folders.
         benchmarks: the folder of measurements.
+        fresh: whether it is that of confirmatory studies, which have seeds of their own; no run is in both.
     """
 
     results: Path
     benchmarks: Path = Path("benchmarks/results")
+    fresh: bool = False
 
     @classmethod
     def of(cls, root: Path) -> Self:
@@ -39,10 +41,10 @@ class Evidence:
         """Where they are."""
         return runs_in(self.results)
 
-    @property
+    @cached_property
     def records(self) -> list[Record]:
-        """Of all runs, sorted."""
-        return self.runs.records
+        """Of its runs, sorted."""
+        return [record for record in self.runs.records if (record.seed >= FRESH) == self.fresh]
 
     def of_experiment(self, experiment: str, profile: str) -> list[Record]:
         """Records of one experiment and profile."""

@@ -1,7 +1,8 @@
 """Where finished runs are read from: the store of a checkout, or a folder of run folders.
 
 The store has, for each experiment, ``EXPERIMENT.jsonl`` with one record per line, and ``EXPERIMENT.npz`` with
-the epochs of its runs and the learned functions that figures show; and ``SHA256SUMS``, a checksum for each.
+the epochs of its runs and the learned functions that figures show; ``EXPERIMENT-confirmatory.jsonl`` with the
+records of fresh seeds, without epochs; and ``SHA256SUMS``, a checksum for each.
 """
 
 import hashlib
@@ -22,6 +23,8 @@ from kafnets.paper.experiments import describe
 from kafnets.train.runs import DONE, RunFolder
 
 CHECKSUMS = "SHA256SUMS"
+FRESH = 100
+"""The first seed of confirmatory studies: their runs are kept, and judged, apart from all others."""
 SHOWN = {("sensorless", "paper", label, (100,), 0) for label in ("kaf", "kaf2d")}
 """Runs whose learned functions are stored, for Figures 6 and 7 and for the README."""
 
@@ -92,12 +95,12 @@ class Store:
         return sorted(found, key=lambda record: record.key)
 
     def epochs(self, record: Record) -> tuple[Epoch, ...]:
-        rows = self._arrays(record.experiment).get(f"{_name(record)}/epochs", np.empty(0, dtype=[]))
+        rows = self._arrays(_stem(record)).get(f"{_name(record)}/epochs", np.empty(0, dtype=[]))
         return tuple(dict(zip(rows.dtype.names or (), row, strict=True)) for row in rows.tolist())
 
     def shapes(self, record: Record) -> Shapes:
         prefix = f"{_name(record)}/shapes/"
-        found = self._arrays(record.experiment).items()
+        found = self._arrays(_stem(record)).items()
         return {name.removeprefix(prefix): values for name, values in found if name.startswith(prefix)}
 
     def add(self, runs: Path) -> list[Record]:
@@ -116,27 +119,28 @@ class Store:
             elif _without_epochs(record) != there:
                 raise ValueError(
                     f"{folder.path} is not the stored run of the same setting and seed: delete the line in "
-                    f"{self.path / record.experiment}.jsonl first if this one should replace it"
+                    f"{self.path / _stem(record)}.jsonl first if this one should replace it"
                 )
         added = [record for record, _ in new]
         cells([*self.records, *added])  # refuses other data
-        for experiment in sorted({record.experiment for record in added}):
-            own = {record.key: (record, folder) for record, folder in new if record.experiment == experiment}
-            arrays = dict(self._arrays(experiment))
+        for stem in sorted(set(map(_stem, added))):
+            own = {record.key: (record, folder) for record, folder in new if _stem(record) == stem}
+            arrays = dict(self._arrays(stem))
             for record, folder in own.values():
-                arrays |= _arrays_of(record, folder)
-            kept = [record for record in self.records if record.experiment == experiment]
-            self._write(experiment, [*kept, *(record for record, _ in own.values())], arrays)
+                if record.seed < FRESH:
+                    arrays |= _arrays_of(record, folder)
+            kept = [record for record in self.records if _stem(record) == stem]
+            self._write(stem, [*kept, *(record for record, _ in own.values())], arrays)
         self.__dict__.pop("records", None)  # to be read anew
         return added
 
-    def _write(self, experiment: str, records: Iterable[Record], arrays: Shapes) -> None:
+    def _write(self, stem: str, records: Iterable[Record], arrays: Shapes) -> None:
         ordered = sorted(records, key=lambda record: record.key)
         lines = "".join(f"{_without_epochs(record).to_json()}\n" for record in ordered)
-        names = [f"{experiment}.jsonl"]
+        names = [f"{stem}.jsonl"]
         write(self.path / names[0], lines)
         if arrays:
-            names.append(f"{experiment}.npz")
+            names.append(f"{stem}.npz")
             with written_at_once(self.path / names[1]) as temporary, temporary.open("wb") as stream:
                 np.savez_compressed(stream, **dict(sorted(arrays.items())))  # type: ignore[arg-type]
         sums = self._checksums | {name: _checksum(self.path / name) for name in names}
@@ -158,9 +162,14 @@ class Store:
             )
         return path
 
-    def _arrays(self, experiment: str) -> Shapes:
-        name = f"{experiment}.npz"
+    def _arrays(self, stem: str) -> Shapes:
+        name = f"{stem}.npz"
         return load_arrays(self._checked(name)) if name in self._checksums else {}
+
+
+def _stem(record: Record) -> str:
+    """Of the names of the files that hold a run."""
+    return record.experiment + ("-confirmatory" if record.seed >= FRESH else "")
 
 
 def _name(record: Record) -> str:
