@@ -48,7 +48,7 @@ EDGES = {
     ),
     "inspection": "arrays expansion fixed_functions nn registry",
     "networks": "checks nn registry",
-    "zoo": "checks nn ops registry starts",
+    "zoo": "checks fixed_functions nn ops registry starts",
     "plot": "inspection",
     "train": "checks data files networks nn registry",
     "comparison": "data files inspection kernels networks packages provenance registry timing train",

@@ -74,6 +74,7 @@ from kafnets.zoo import NetworkInNetwork as NetworkInNetwork
 from kafnets.zoo import NoisyHardSigmoid as NoisyHardSigmoid
 from kafnets.zoo import NoisyHardTanh as NoisyHardTanh
 from kafnets.zoo import OrderStatistic as OrderStatistic
+from kafnets.zoo import PAct as PAct
 from kafnets.zoo import PReLU as PReLU
 from kafnets.zoo import SoftMaxout as SoftMaxout
 from kafnets.zoo import SReLU as SReLU

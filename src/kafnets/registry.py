@@ -143,7 +143,7 @@ def names(family: str | None = None) -> list[str]:
 
 
 def own_names() -> list[str]:
-    """Those of this package: what the paper's comparisons are about, whatever else is registered."""
+    """Those of this package, whatever else is registered."""
     _load_own()
     return [name for name, factory in _registered.items() if _origin(factory).startswith("kafnets.")]
 

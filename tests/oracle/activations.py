@@ -5,6 +5,7 @@ hinges, powers or knots where there are several per channel. Functions of a grou
 members of each group last.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -60,6 +61,16 @@ def swish(s: Array) -> Array:
     return s * sigmoid(s)
 
 
+def gelu(s: Array) -> Array:
+    """S times the distribution function of the standard normal distribution."""
+    return s * 0.5 * np.vectorize(math.erfc)(-s / np.sqrt(2))
+
+
+def mish(s: Array) -> Array:
+    """S * tanh(log(1 + exp(s)))."""
+    return s * np.tanh(softplus(s))
+
+
 # Parametric
 
 
@@ -90,6 +101,11 @@ def srelu(s: Array, t_right: Array, a_right: Array, t_left: Array, a_left: Array
 def beta_swish(s: Array, beta: Array) -> Array:
     """S * sigmoid(beta s)."""
     return s * sigmoid(beta * s)
+
+
+def pact(s: Array, function: Callable[[Array], Array], weight: Array) -> Array:
+    """S + w (f(s) - s)."""
+    return s + weight * (function(s) - s)
 
 
 # Non-parametric

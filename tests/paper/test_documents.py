@@ -16,9 +16,10 @@ from kafnets.comparison.summary import Cell
 from kafnets.paper import cifar10, documents, susy, tables, wider
 from kafnets.paper.claims import verdicts
 from kafnets.paper.evidence import Evidence
+from kafnets.paper.published import REVIEWED
 from kafnets.paper.store import Store
 from kafnets.paper.verdicts import Outcome
-from kafnets.registry import facts_of, own_names
+from kafnets.registry import facts_of
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = Evidence.of(ROOT)
@@ -136,7 +137,7 @@ def named(cell: Cell) -> str:
 
 
 def sensorless_sentences() -> Iterator[str]:
-    plottable = [name for name in own_names() if facts_of(name).plottable]
+    plottable = [name for name in REVIEWED if facts_of(name).plottable]
     for family in ("fixed", "parametric"):
         members = [name for name in plottable if facts_of(name).family == family]
         found = best(EVIDENCE.cells("sensorless", "paper", members, [3]))
@@ -146,7 +147,7 @@ def sensorless_sentences() -> Iterator[str]:
     assert frozen.mean > max(tanh.mean, prelu.mean)
     yield f"KAFs that stay random reach {frozen.shown_mean} with two layers, more than three layers of"
     yield f"{named(tanh)} and {named(prelu)};"
-    *others, last = (name for name in own_names() if name not in plottable)
+    *others, last = (name for name in REVIEWED if name not in plottable)
     yield f"left out: {', '.join(others)} and {last}."
 
 

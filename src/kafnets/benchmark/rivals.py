@@ -120,6 +120,7 @@ PLAIN: dict[str, Plain] = {
         torch.where(s > m.t_left, s, m.t_left + m.a_left * (s - m.t_left)),
     ),
     "beta_swish": lambda m, s: s * torch.sigmoid(m.beta * s),
+    "pact": lambda m, s: s + m.weight * (functional.mish(s) - s),
     "apl": lambda m, s: s.relu() + (m.slopes * (m.places - s[..., None]).relu()).sum(-1),
     "paf": lambda m, s: sum((a * s**k for k, a in enumerate(m.coefficients.unbind(1))), torch.zeros_like(s)),
     "hermite": _hermite,

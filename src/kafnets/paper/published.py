@@ -29,6 +29,17 @@ NAMES = {
 """What the paper's tables call activations."""
 
 
+REVIEWED = (
+    *("kaf", "kaf2d"),
+    *("sigmoid", "tanh", "relu", "softplus", "leaky_relu", "elu", "selu", "swish"),
+    *("generalized_tanh", "prelu", "pelu", "srelu", "beta_swish"),
+    *("apl", "paf", "hermite", "saf", "maxout", "soft_maxout", "lp_maxout", "lp_unit"),
+    *("rrelu", "noisy_hard_tanh", "noisy_hard_sigmoid"),
+    *("crelu", "order_statistic", "multi_bias", "network_in_network"),
+)
+"""What the paper proposes or reviews: the registered names that its tables are about."""
+
+
 def shown_name(label: str) -> str:
     """As the paper has it, if it does."""
     return NAMES.get(label, label)

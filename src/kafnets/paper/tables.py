@@ -9,9 +9,9 @@ from kafnets.comparison.table import NOTHING, Table
 from kafnets.paper import cifar10, published, rl, sensorless, wider
 from kafnets.paper import susy as susy_experiment
 from kafnets.paper.evidence import Evidence, Missing
-from kafnets.paper.published import shown_name
+from kafnets.paper.published import REVIEWED, shown_name
 from kafnets.paper.verdicts import Verdict
-from kafnets.registry import facts_of, own_names
+from kafnets.registry import facts_of
 
 COMPARED = ("apl", "saf", "maxout", "kaf", "kaf2d")
 """The rows of Table 1."""
@@ -112,7 +112,7 @@ def sensorless_paper(evidence: Evidence) -> Table:
 def sensorless_all(evidence: Evidence) -> Table:
     """Every activation that can be plotted, and the controls, best with two layers first."""
     controls = [label for label in sensorless.CONTROLS if label not in SIZES.values()]
-    labels = [*(name for name in own_names() if facts_of(name).plottable), *controls]
+    labels = [*(name for name in REVIEWED if facts_of(name).plottable), *controls]
     found = evidence.cells("sensorless", "paper", labels, [2])
     order = sorted(found, key=lambda cell: cell.mean, reverse=True)
     named = {cell.label: cell.label for cell in order}
@@ -192,7 +192,7 @@ def policy_tests(evidence: Evidence) -> Table:
 
 def finished_sets(evidence: Evidence) -> dict[str, dict[str, Cell]]:
     """The data sets beyond the paper's on which everything is finished, with all seeds."""
-    wanted = {*own_names(), *wider.OTHERS}
+    wanted = {*REVIEWED, *wider.OTHERS}
     finished = {}
     for name in wider.SETS:
         found = evidence.tuned(name)

@@ -14,7 +14,8 @@ from kafnets import data
 from kafnets.comparison import rivals
 from kafnets.comparison.description import Description
 from kafnets.data.splits import Splits
-from kafnets.registry import find, own_names
+from kafnets.paper.published import REVIEWED
+from kafnets.registry import find
 from kafnets.train.loop import Progress, fit
 from kafnets.train.processes import OneProcess, Processes
 from kafnets.train.runs import RunFolder
@@ -167,7 +168,7 @@ def descriptions(
     for label in labels:
         if label not in (*OTHERS, UNCHANGED):
             find(label)
-    everything = (UNCHANGED, *own_names(), *OTHERS)
+    everything = (UNCHANGED, *REVIEWED, *OTHERS)
     return [
         Tuned(name, label, seed, _hidden(label), epochs)
         for name in sets

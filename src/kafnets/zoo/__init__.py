@@ -1,8 +1,10 @@
-"""The paper's rivals, one family a file. Importing registers them all."""
+"""The paper's rivals and younger ones, one family a file. Importing registers them all."""
 
 from kafnets.zoo.fixed import ELU as ELU
+from kafnets.zoo.fixed import GELU as GELU
 from kafnets.zoo.fixed import SELU as SELU
 from kafnets.zoo.fixed import LeakyReLU as LeakyReLU
+from kafnets.zoo.fixed import Mish as Mish
 from kafnets.zoo.fixed import ReLU as ReLU
 from kafnets.zoo.fixed import Sigmoid as Sigmoid
 from kafnets.zoo.fixed import Softplus as Softplus
@@ -20,6 +22,7 @@ from kafnets.zoo.parametric import SReLU as SReLU
 from kafnets.zoo.piecewise import APL as APL
 from kafnets.zoo.polynomials import PAF as PAF
 from kafnets.zoo.polynomials import Hermite as Hermite
+from kafnets.zoo.recent import PAct as PAct
 from kafnets.zoo.splines import SAF as SAF
 from kafnets.zoo.stochastic import NoisyHardSigmoid as NoisyHardSigmoid
 from kafnets.zoo.stochastic import NoisyHardTanh as NoisyHardTanh

@@ -136,3 +136,26 @@ class Swish(nn.SiLU):
 
     def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
         super().__init__(inplace)
+
+
+@register("gelu")
+class GELU(nn.GELU):
+    r"""A gate by the normal distribution, :math:`g(s) = s \, \Phi(s)` with its distribution function.
+
+    The exact function, not the approximation by tanh.
+    """
+
+    facts: ClassVar[Facts] = _facts("Hendrycks and Gimpel, 2016", "s Φ(s)", smooth=True)
+
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__()
+
+
+@register("mish")
+class Mish(nn.Mish):
+    r"""A gate by softplus, :math:`g(s) = s \tanh(\log(1 + e^s))`."""
+
+    facts: ClassVar[Facts] = _facts("Misra, 2019", "s tanh(log(1 + exp(s)))", smooth=True)
+
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__(inplace)

@@ -15,7 +15,7 @@ from kafnets.registry import Facts, register
 _facts = partial(Facts, "parametric", regularization="no", plottable=True)
 
 
-class _Parametric(ByChannel):
+class Parametric(ByChannel):
     """One number per function for each of some parameters, which start with known values."""
 
     first_values: ClassVar[dict[str, float]]
@@ -153,7 +153,7 @@ class PReLU(ByChannel):
 
 
 @register("pelu")
-class PELU(_Parametric):
+class PELU(Parametric):
     r"""A parametric ELU: :math:`(\alpha / \beta) s` from 0 on, :math:`\alpha (e^{s / \beta} - 1)` below.
 
     :math:`\alpha` and :math:`\beta` stay positive because their logarithms are what is learned (the original
@@ -199,7 +199,7 @@ class PELU(_Parametric):
 
 
 @register("srelu")
-class SReLU(_Parametric):
+class SReLU(Parametric):
     r"""Three straight lines, the identity in the middle.
 
     .. math:: g(s) = s + (a^r - 1) \max\{0, s - t^r\} - (a^l - 1) \max\{0, t^l - s\}
@@ -240,7 +240,7 @@ class SReLU(_Parametric):
 
 
 @register("beta_swish")
-class BetaSwish(_Parametric):
+class BetaSwish(Parametric):
     r"""Swish with a learned gate, :math:`g(s) = s \, \delta(\beta s)` with the sigmoid :math:`\delta`.
 
     Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it toward the line s / 2.
