@@ -16,6 +16,7 @@ from kafnets.comparison.summary import Cell
 from kafnets.paper import cifar10, documents, susy, tables, wider
 from kafnets.paper.claims import verdicts
 from kafnets.paper.evidence import Evidence
+from kafnets.paper.plan import PLAN
 from kafnets.paper.published import REVIEWED
 from kafnets.paper.store import Store
 from kafnets.paper.verdicts import Outcome
@@ -36,7 +37,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("results", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "README.md", tmp_path)
-    for path in (*documents.DOCUMENTS[1:], documents.DIAGRAM):
+    for path in (*documents.DOCUMENTS[1:], documents.DIAGRAM, documents.FOREST, PLAN):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path
@@ -73,10 +74,14 @@ def test_prose_is_left_alone(checkout: Path) -> None:
     assert documents.stale(checkout) == []
 
 
-def test_a_changed_diagram_is_found(checkout: Path) -> None:
-    diagram = checkout / documents.DIAGRAM
-    diagram.write_text(diagram.read_text().replace("Mean ranks over", "Ranks over"))
-    assert documents.stale(checkout) == [documents.DIAGRAM]
+@pytest.mark.parametrize(
+    ("path", "words"), [(documents.DIAGRAM, "Mean ranks over"), (documents.FOREST, "KAF, 2 layers / tanh")]
+)
+def test_a_changed_picture_is_found(checkout: Path, path: Path, words: str) -> None:
+    picture = checkout / path
+    assert words in picture.read_text()
+    picture.write_text(picture.read_text().replace(words, "Something else"))
+    assert documents.stale(checkout) == [path]
 
 
 def test_unknown_markers_are_named(checkout: Path) -> None:
@@ -84,7 +89,7 @@ def test_unknown_markers_are_named(checkout: Path) -> None:
         stream.write("<!-- generated: nonsense -->\n<!-- end -->\n")
     code, told = check(checkout)
     assert code == 2
-    assert "nothing is called 'nonsense': there are claims, " in told
+    assert "nothing is called 'nonsense': there are confirmatory, " in told
 
 
 def test_a_changed_store_is_named(checkout: Path) -> None:
@@ -225,7 +230,9 @@ def result_sentences() -> Iterator[str]:
 
 def readme_sentences() -> Iterator[str]:
     outcomes = [verdict.outcome for verdict in verdicts(EVIDENCE)]
-    confirmed, others, untested = (outcomes.count(outcome) for outcome in Outcome)
+    confirmed, others, untested = (
+        outcomes.count(outcome) for outcome in (Outcome.CONFIRMED, Outcome.NOT_CONFIRMED, Outcome.NOT_TESTED)
+    )
     yield (
         f"Of {len(outcomes)} claims that we took from the paper, {confirmed} are confirmed by the stored "
         f"runs, {others} are not, and {untested} could not be tested"

@@ -201,12 +201,14 @@ def _fieller(
     return m / n, max(0.0, float((half - root) / square)), float((half + root) / square)
 
 
-def detectable(deviation: float, seeds: int, *, test_to_train: float = 0.0, comparisons: int = 1) -> float:
-    """The smallest true difference that the test would find in four of five comparisons."""
+def detectable(
+    deviation: float, seeds: int, *, test_to_train: float = 0.0, comparisons: int = 1, sides: int = 2
+) -> float:
+    """The smallest true difference that a test of so many sides would find in four of five comparisons."""
     from scipy import optimize, stats
 
     degrees = seeds - 1
-    critical = float(stats.t.ppf(1 - LEVEL / (2 * comparisons), degrees))
+    critical = float(stats.t.ppf(1 - LEVEL / (sides * comparisons), degrees))
     # The noncentral t distribution, as a mean over quantiles of the estimated deviation: stable everywhere.
     estimated = np.sqrt(stats.chi2.ppf((np.arange(400) + 0.5) / 400, degrees) / degrees)
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,15 +12,18 @@ from kafnets import files
 from kafnets.benchmark import acting, frameworks, report, rivals, training
 from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
-from kafnets.paper import tables
+from kafnets.paper import tables, verdict_tables
 from kafnets.paper.claims import verdicts
+from kafnets.paper.confirmatory import Judged, judge
 from kafnets.paper.evidence import Evidence
+from kafnets.paper.plan import Plan
 
 DOCUMENTS = (
     Path("README.md"),
     *(Path(f"docs/{name}.md") for name in ("results", "reinforcement-learning", "speed", "frameworks")),
 )
 DIAGRAM = Path("docs/images/critical-difference.svg")
+FOREST = Path("docs/images/forest.svg")
 BLOCK = re.compile(r"<!-- generated: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 Maker = Callable[[Evidence], str]
@@ -81,8 +84,10 @@ def _made_with(evidence: Evidence) -> str:
 
 
 GENERATED: dict[str, Maker] = {
-    "claims": lambda evidence: tables.verdict_table(verdicts(evidence)).markdown(),
-    "evidence": lambda evidence: tables.question_table(verdicts(evidence)).markdown(),
+    "confirmatory": lambda evidence: verdict_tables.judged_table(study(evidence)).markdown(),
+    "comparisons": lambda evidence: verdict_tables.comparison_table(study(evidence)).markdown(),
+    "claims": lambda evidence: verdict_tables.verdict_table(verdicts(evidence)).markdown(),
+    "evidence": lambda evidence: verdict_tables.question_table(verdicts(evidence)).markdown(),
     "sensorless-paper": _table(tables.sensorless_paper),
     "sensorless": _table(tables.sensorless_all),
     "sensorless-short": _table(tables.sensorless_short),
@@ -131,33 +136,49 @@ def written(root: Path, path: Path, evidence: Evidence) -> str:
 
 
 def stale(root: Path) -> list[Path]:
-    """Documents that say something else, and the diagram if it shows something else."""
+    """Documents that say something else, and pictures that show something else."""
     evidence = Evidence.of(root)
     found = [
         path
         for path in DOCUMENTS
         if written(root, path, evidence) != (root / path).read_text(encoding="utf-8")
     ]
-    drawn = (root / DIAGRAM).read_text(encoding="utf-8") if (root / DIAGRAM).exists() else ""
-    return found if _in_words(tables.ranking(evidence)) in drawn else [*found, DIAGRAM]
+    return found + [
+        path
+        for path, words in ((DIAGRAM, _in_words(tables.ranking(evidence))), (FOREST, _told(study(evidence))))
+        if not (root / path).exists() or words not in (root / path).read_text(encoding="utf-8")
+    ]
 
 
 def write(root: Path) -> list[Path]:
-    """Write the tables of all documents, and the diagram of ranks; returns what was written."""
+    """Write the tables of all documents and their two pictures; returns what was written."""
     from matplotlib import rc_context
 
+    from kafnets.paper.figures.forest import forest
     from kafnets.paper.figures.ranks import critical_difference
 
     evidence = Evidence.of(root)
     texts = {path: written(root, path, evidence) for path in DOCUMENTS}
     for path, text in texts.items():
         files.write(root / path, text)
-    ranking = tables.ranking(evidence)
+    ranking, judged, margin = tables.ranking(evidence), study(evidence), Plan.of(root).margin
     with rc_context({"svg.hashsalt": "kafnets"}):  # the same names inside it each time
-        critical_difference(ranking).savefig(
-            root / DIAGRAM, metadata={"Date": None, "Description": _in_words(ranking)}
-        )
-    return [*DOCUMENTS, DIAGRAM]
+        for path, figure, words in (
+            (DIAGRAM, critical_difference(ranking), _in_words(ranking)),
+            (FOREST, forest(judged, margin), _told(judged)),
+        ):
+            figure.savefig(root / path, metadata={"Date": None, "Description": words})
+    return [*DOCUMENTS, DIAGRAM, FOREST]
+
+
+def study(evidence: Evidence) -> list[Judged]:
+    """The confirmatory one of the evidence's checkout."""
+    return judge(Plan.of(evidence.results.parent), evidence)
+
+
+def _told(judged: Sequence[Judged]) -> str:
+    """What the forest plot shows, in words."""
+    return "; ".join(" | ".join(row) for row in verdict_tables.comparison_table(judged).rows)
 
 
 def _in_words(ranking: MeanRanks) -> str:

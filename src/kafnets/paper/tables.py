@@ -10,7 +10,7 @@ from kafnets.paper import cifar10, published, rl, sensorless, wider
 from kafnets.paper import susy as susy_experiment
 from kafnets.paper.evidence import Evidence, Missing
 from kafnets.paper.published import REVIEWED, shown_name
-from kafnets.paper.verdicts import Verdict
+from kafnets.paper.verdict_tables import shown_p
 from kafnets.registry import facts_of
 
 COMPARED = ("apl", "saf", "maxout", "kaf", "kaf2d")
@@ -18,38 +18,6 @@ COMPARED = ("apl", "saf", "maxout", "kaf", "kaf2d")
 
 SIZES = {5: "kaf D=5", 10: "kaf D=10", 20: "kaf", 40: "kaf D=40", 80: "kaf D=80"}
 """Labels of KAFs on Sensorless, by the size of the dictionary."""
-
-
-def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """One row per claim."""
-    rows = tuple(
-        (str(number), each.claim.statement, each.claim.setting, f"**{each}**", _p(each.p_value))
-        for number, each in enumerate(verdicts, 1)
-    )
-    return Table("Claims", ("", "the paper's claim", "tested in", "verdict", "p, corrected"), rows)
-
-
-def question_table(verdicts: Sequence[Verdict]) -> Table:
-    """What the verdicts rest on."""
-    rows = []
-    for number, verdict in enumerate(verdicts, 1):
-        for each in verdict.questions:
-            if each.missing:
-                continue
-            p_values, test = (NOTHING, NOTHING), "holds" if each.holds else "does not hold"
-            if each.test is not None:
-                p_values, test = (_p(each.test.p_value), _p(each.test.opposite)), each.test.name
-            rows.append((str(number), each.what, each.found, each.difference or NOTHING, *p_values, test))
-    headings = (
-        "claim",
-        "what is compared",
-        "means or counts",
-        "difference",
-        "p",
-        "p of the opposite",
-        "test",
-    )
-    return Table("Evidence", headings, tuple(rows))
 
 
 def activations() -> Table:
@@ -186,7 +154,7 @@ def policy_tests(evidence: Evidence) -> Table:
             theirs, ours = evidence.rewards(steps, environment, metric).values()
             tested = ours.against(theirs)
             p_value = None if tested is None else tested.corrected(2 * len(rl.ENVIRONMENTS)).p_value
-            rows.append((environment, name, f"{ours.mean - theirs.mean:+,.1f}", _p(p_value)))
+            rows.append((environment, name, f"{ours.mean - theirs.mean:+,.1f}", shown_p(p_value)))
     return Table("KAF against tanh", ("environment", "measure", "KAF - tanh", "p, corrected"), tuple(rows))
 
 
@@ -286,7 +254,3 @@ def _size(cell: Cell | None) -> str:
 
 def _difference(cell: Cell | None, paper: published.Published) -> str:
     return NOTHING if cell is None else f"{cell.mean - paper.mean:+.4f}"
-
-
-def _p(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2g}"

@@ -60,11 +60,14 @@ class Claim:
 
 
 class Outcome(Enum):
-    """What the stored runs say about a claim."""
+    """What stored runs say about a claim: those of the first seeds, or those of a planned study."""
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not confirmed"
     NOT_TESTED = "could not be tested here"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    UNFINISHED = "not judged yet"
 
 
 @dataclass(frozen=True)
