@@ -33,11 +33,14 @@ from kafnets.nn import KAF as KAF
 from kafnets.nn import KAF2D as KAF2D
 from kafnets.nn import Activation as Activation
 from kafnets.nn import ByChannel as ByChannel
+from kafnets.nn import Conversion as Conversion
 from kafnets.nn import DictionaryChanges as DictionaryChanges
 from kafnets.nn import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn import LayerChange as LayerChange
+from kafnets.nn import LayerConversion as LayerConversion
 from kafnets.nn import Monitor as Monitor
 from kafnets.nn import calibrate as calibrate
+from kafnets.nn import convert as convert
 from kafnets.nn import distance_from_start as distance_from_start
 from kafnets.nn import initialize_biases as initialize_biases
 from kafnets.nn import monitor as monitor

@@ -7,6 +7,9 @@ from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import calibrate as calibrate
 from kafnets.nn.changes import DictionaryChanges as DictionaryChanges
 from kafnets.nn.changes import LayerChange as LayerChange
+from kafnets.nn.conversion import Conversion as Conversion
+from kafnets.nn.conversion import LayerConversion as LayerConversion
+from kafnets.nn.convert import convert as convert
 from kafnets.nn.edgewise import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn.embedding import KAFEmbedding as KAFEmbedding
 from kafnets.nn.embedding import PeriodicEmbedding as PeriodicEmbedding

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from kafnets.nn.channels import tensors_in
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.refit import KernelModule
 
@@ -80,19 +81,8 @@ def watched(
 def outputs_of(model: nn.Module, inputs: list[Tensor]) -> list[Tensor]:
     """Every floating-point tensor that a model gives, float64 on the CPU."""
     with evaluating(model):
-        return [each.cpu().double() for batch in inputs for each in _tensors(model(batch))]
-
-
-def _tensors(output: Any) -> Iterator[Tensor]:
-    if isinstance(output, Tensor):
-        if output.is_floating_point():
-            yield output
-    elif isinstance(output, Mapping):
-        for each in output.values():
-            yield from _tensors(each)
-    elif isinstance(output, tuple | list):
-        for each in output:
-            yield from _tensors(each)
+        outputs = (each for batch in inputs for each in tensors_in(model(batch)))
+        return [each.cpu().double() for each in outputs if each.is_floating_point()]
 
 
 def _keeping(name: str, sample: Sample) -> Callable[..., None]:

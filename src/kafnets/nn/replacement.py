@@ -1,0 +1,119 @@
+"""One learned activation in place of another, which it starts as."""
+
+import functools
+import inspect
+from typing import Any, Literal
+
+import numpy as np
+from torch import nn
+
+from kafnets.fixed_functions import FUNCTIONS
+from kafnets.nn.activation import TorchSource
+from kafnets.nn.kaf import KernelActivation
+from kafnets.nn.places import Call, Place
+from kafnets.registry import Factory, accepted, declared_by, find, make
+from kafnets.starts import Ridge, values_of
+
+Start = Literal["base", "ridge"]
+Share = Literal["channel", "layer"] | int
+
+_PLACES = np.concatenate([np.linspace(-8, 8, 161), [-1e-3, 1e-3]])
+"""Where functions are compared."""
+
+
+def replacement(
+    place: Place, calls: list[Call], activation: str | Factory, start: Start, share: Share
+) -> tuple[nn.Module, str]:
+    """A new module for these calls, and how it started: "base", "ridge" or "own"."""
+    factory = find(activation) if isinstance(activation, str) else activation
+    called = activation if isinstance(activation, str) else getattr(factory, "__name__", str(factory))
+    facts = declared_by(factory)
+    if facts.owns_linear:
+        raise ValueError(
+            f"activations: {called!r} brings a linear map of its own, so it cannot replace another"
+        )
+    if facts.arity != 1:
+        raise ValueError(
+            f"activations: {called!r} has functions of {facts.arity} values, so it cannot replace another"
+        )
+    features, options = _layout(place, calls, share)
+    target = _function(place)
+    chosen, how = _start(factory, target, start, place)
+    surroundings = {"device": calls[0].input.device, "dtype": calls[0].input.dtype, **options}
+    made = make(factory, features, accepted(factory, **surroundings) | chosen, called=called)
+    if getattr(made, "out_features", features) != features:
+        raise ValueError(
+            f"activations: {called!r} changes the number of channels, so it cannot replace another"
+        )
+    return made.train(place.parent.training), how
+
+
+def _layout(place: Place, calls: list[Call], share: Share) -> tuple[int, dict[str, Any]]:
+    """The number of features, with channel axis and groups."""
+    if share == "layer":
+        return 1, {"dim": 1}
+    if share != "channel" and (isinstance(share, bool) or not isinstance(share, int) or share < 1):
+        raise ValueError(f"share must be 'channel', 'layer' or a number of functions, got {share!r}")
+    seen = set()
+    for call in calls:
+        if call.axis is None:
+            raise ValueError(
+                f"model: which axis of {place.path!r} holds the channels cannot be told from its input of "
+                f"shape {tuple(call.input.shape)}: give share='layer'"
+            )
+        last = call.axis == call.input.dim() - 1
+        seen.add((call.input.shape[call.axis], -1 if last else call.axis))
+    if len(seen) > 1:
+        widths = ", ".join(f"{width} along dim={dim}" for width, dim in sorted(seen))
+        raise ValueError(
+            f"model: {place.path!r} is given different numbers of channels, {widths}: give "
+            "shared_modules='split', or share='layer'"
+        )
+    features, dim = seen.pop()
+    if share != "channel" and features % share:
+        raise ValueError(f"share={share} must divide the {features} channels of {place.path!r}")
+    return features, {"dim": dim} | ({} if share == "channel" else {"groups": share})
+
+
+def _function(place: Place) -> Any:
+    """The name of the function that is replaced if it has one, else what computes it; checked."""
+    original = place.original
+    if not place.is_function and next(original.parameters(), None) is not None:
+        raise ValueError(
+            f"model: {place.path!r} ({type(original).__name__}) has parameters, so no fixed function "
+            "describes it: leave its class out of activations"
+        )
+    values = values_of(original, [_PLACES], TorchSource(), place.path)
+    halves = [values_of(original, [half], TorchSource(), place.path) for half in np.split(_PLACES[:162], 2)]
+    if not np.allclose(values[:162], np.concatenate(halves), rtol=1e-9, atol=1e-9):
+        raise ValueError(
+            f"model: {place.path!r} ({place.kind.__name__}) is not a function of single values, so no "
+            "activation of single values can replace it"
+        )
+    for name in FUNCTIONS:
+        if np.abs(values - values_of(name, [_PLACES], TorchSource(), name)).max() < 1e-9:
+            return name
+    return original
+
+
+def _start(factory: Factory, target: Any, start: Start, place: Place) -> tuple[dict[str, Any], str]:
+    """Options that let a module start as a function."""
+    given: dict[str, Any] = {}
+    kind: Any = factory
+    while isinstance(kind, functools.partial):
+        given, kind = {**kind.keywords, **given}, kind.func
+    if not (isinstance(kind, type) and issubclass(kind, KernelActivation)):
+        parameter = inspect.signature(factory).parameters.get("init")
+        follows = parameter is not None and isinstance(parameter.default, str) and "init" not in given
+        return ({"init": target}, "ridge") if follows else ({}, "own")
+    if "init" in given:
+        return {}, "own"
+    if start == "base" and given.get("base", target) == target:
+        if not isinstance(target, str):
+            raise ValueError(
+                f"start='base' needs one of the functions {', '.join(FUNCTIONS)}, and {place.path!r} is "
+                f"{place.original}: give start='ridge'"
+            )
+        return {"base": target}, "base"
+    # On top of a base of the user's choice, coefficients make up the difference.
+    return {"init": Ridge(target)}, "ridge"
