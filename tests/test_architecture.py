@@ -47,6 +47,7 @@ EDGES = {
         "packages registry starts"
     ),
     "inspection": "arrays expansion fixed_functions nn registry",
+    "integrations": "packages registry",
     "networks": "checks nn registry",
     "zoo": "checks fixed_functions nn ops registry starts",
     "plot": "inspection",

@@ -5,6 +5,7 @@ from kafnets import data as data
 from kafnets import dictionaries as dictionaries
 from kafnets import functional as functional
 from kafnets import inspection as inspection
+from kafnets import integrations as integrations
 from kafnets import jax as jax
 from kafnets import keras as keras
 from kafnets import nn as nn

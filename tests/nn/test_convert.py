@@ -63,7 +63,8 @@ def test_a_residual_network_keeps_its_outputs() -> None:
     assert torch.equal(run(new, x), run(model, x))
     split: Any = new.get_submodule("one.relu")
     assert isinstance(split, CallByCall)
-    assert [(each.num_features, each.dim) for each in split] == [(4, 1), (12, 1)]
+    kafs: list[Any] = list(split)
+    assert [(each.num_features, each.dim) for each in kafs] == [(4, 1), (12, 1)]
     report: Any = new.conversion
     assert [each.name for each in report.layers] == ["one.relu.0", "one.relu.1", "two.relu.0", "two.relu.1"]
     assert all(each.start == "base" and each.largest_error == 0 for each in report.layers)
@@ -261,6 +262,8 @@ def test_other_starts() -> None:
     torch.testing.assert_close(run(new, x), run(model, x), atol=0.02, rtol=0)
     with pytest.raises(ValueError, match=r"start='base' needs one of the functions .* '1' is Gelu\(\): give"):
         kafnets.convert(model, {Gelu: "kaf"}, example_input=x)
+    with pytest.raises(ValueError, match=rf"so give its class, {__name__}.Gelu, in activations, or trace"):
+        kafnets.convert(model, {nn.GELU: "kaf"}, example_input=x)
     new = kafnets.convert(model, {Gelu: "kaf(tails=linear)"}, example_input=x, start="ridge")
     assert pickle.loads(pickle.dumps(new))[1].alpha.abs().sum() > 0
 

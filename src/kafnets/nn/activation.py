@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from torch.fx import Proxy
 
 from kafnets.arguments import checked_layer
+from kafnets.nn.resettable import Resettable
 from kafnets.ops.layout import in_groups
 from kafnets.registry import Facts
 
 
-class Activation(nn.Module):
+class Activation(Resettable):
     """An activation whose channels are along ``dim``, with a function for each or shared by some.
 
     Args:

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from kafnets.expansion import Dictionary, Expansion
 from kafnets.kernels import Gaussian, Kernel
+from kafnets.nn.resettable import Resettable
 
 
-class DictionaryModule(nn.Module):
+class DictionaryModule(Resettable):
     """A module with an expansion, whose dictionary is a buffer.
 
     A module that has moved to another dictionary since it was built tells so in a buffer "moved"; one that
@@ -27,6 +28,7 @@ class DictionaryModule(nn.Module):
 
     expansion: Expansion
     dictionary: Tensor
+    outside: Tensor
     alpha: Tensor
     keeps_float32: ClassVar[tuple[str, ...]] = ()
     """Parameters that stay in float32 when the module is converted to half precision."""
@@ -99,6 +101,8 @@ class DictionaryModule(nn.Module):
             self.dictionary = self.dictionary.to(dtype)
         with torch.no_grad():
             self.dictionary.copy_(torch.tensor(self.expansion.dictionary.values, dtype=torch.float64))
+            if "outside" in self._buffers:  # memory may be uninitialized, as after to_empty
+                self.outside.copy_(_as_tensor(_outside(self.expansion)))
         self._buffers.pop("moved", None)
         if self.expansion != self._built:
             place = [self.expansion.gamma, *self.expansion.dictionary.values]

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.nn.kaf import KAF
+from kafnets.nn.resettable import Resettable
 
 KNOTS = 65
 """Quantiles of a feature by which its values are spread over the dictionary."""
 
 
-class _Embedding(nn.Module):
+class _Embedding(Resettable):
     """Puts learned functions of some features behind all features."""
 
     def __init__(self, inputs: int, outputs: int, columns: Sequence[int] | None) -> None:

@@ -124,7 +124,11 @@ def watch(
     def called(name: str) -> None:
         where = f"{names.get(id(stack[-1]), '') or '(model)'} ({type(stack[-1]).__name__})"
         if FUNCTIONAL.get(name) in wanted and not watching:
-            not_replaced[f"{where} calls the function {name}, which trace=True may replace"] = None
+            kind = type(stack[-1])
+            way = "which trace=True may replace"
+            if not any(True for _ in stack[-1].children()):  # an activation, by the looks of it
+                way = f"so give its class, {kind.__module__}.{kind.__name__}, in activations, or trace=True"
+            not_replaced[f"{where} calls the function {name}, {way}"] = None
         if name in FUSED:
             not_replaced[f"{where} is a {FUSED[name]}, computed by {name}"] = None
 

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from kafnets.checks import check_integer
 from kafnets.nn.activation import leaf_of_trace
+from kafnets.nn.resettable import Resettable
 from kafnets.registry import Facts, register
 
 Linear = Callable[[int, int], nn.Module]
@@ -35,7 +36,7 @@ def _facts(source: str, formula: str, parameters: str, *, smooth: bool) -> Facts
     )
 
 
-class _Pieces(nn.Module):
+class _Pieces(Resettable):
     """K linear maps per neuron, and what becomes of them."""
 
     def __init__(
