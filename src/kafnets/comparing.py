@@ -132,6 +132,8 @@ def compare(
     drop: Sequence[str] = (),
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
+    n_members: int = 1,
+    embedding: str | None = None,
     tune: int = 0,
     output: str | Path = "kafnets-runs",
     engine: Engine = "local",
@@ -163,6 +165,10 @@ def compare(
         drop: columns to leave out.
         hidden: widths of the hidden layers.
         dropout: behind each hidden layer, in the first epoch.
+        n_members: networks per run whose predictions are averaged. They learn side by side from the same
+            rows, each by its own loss, and share their best epoch.
+        embedding: learned functions of single features, beside the features: "kaf", "periodic", or "auto" for
+            "kaf" in every second network.
         tune: number of settings to try for each activation before its seeds are run, see ``kafnets.tune``;
             the validation part of the first seed chooses. The depth stays. Needs Optuna.
         output: the folder of results.
@@ -199,6 +205,8 @@ def compare(
         settings=settings,
         hidden=hidden,
         dropout=dropout,
+        n_members=n_members,
+        embedding=embedding,
         task=task,
         drop=drop,
         tune=tune,

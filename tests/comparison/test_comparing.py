@@ -11,6 +11,7 @@ import torch
 
 import kafnets
 from kafnets.comparison import plan
+from kafnets.inspection.curves import from_arrays
 from kafnets.train.runs import RunFolder
 
 QUICK: dict[str, Any] = {"activations": ["kaf"], "seeds": 2, "epochs": 4, "hidden": (6,), "progress": False}
@@ -166,3 +167,31 @@ def test_every_activation_is_tuned_with_as_many_trials(tmp_path: Path) -> None:
     assert found.best.predict(rows).shape == (150,)
     with pytest.raises(ValueError, match="tune must be an integer ≥ 0, got -1"):
         compared(-1)
+
+
+def test_networks_are_averaged_and_features_have_functions(frame: pd.DataFrame, tmp_path: Path) -> None:
+    options: dict[str, Any] = QUICK | {"n_members": 2, "embedding": "auto"}
+    found = kafnets.compare(frame, "y", output=tmp_path, **options)
+    plain = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
+    assert plain.folder != found.folder
+    assert {each.config.get("members") for each in found.runs} == {2}
+    assert "members" not in plain.runs[0].config
+    best = found.best
+    assert isinstance(best.model, kafnets.nn.Averaged)
+    assert best.architecture.embeddings == (None, "kaf")
+    assert best.architecture.embedded == (0,)  # the other column has two values
+    kaf = next(each for each in found.runs if each.label == "kaf" and each.seed == 0)
+    stored = {each.layer: each for each in from_arrays(kaf_functions(found.folder, kaf.seed))}
+    layer = stored["members.1.0"]
+    assert layer.features == ("a",)
+    assert layer.values("end").shape == (1, 4, 101)
+    train = frame["a"].min(), frame["a"].max()
+    assert (
+        train[0] <= layer.quantiles[0][0] < layer.quantiles[0][2] < layer.quantiles[0][4] <= train[1] + 1e-3
+    )
+    again = kafnets.compare(frame, "y", output=tmp_path, **options)
+    assert numbers(again.ranking) == numbers(found.ranking)
+
+
+def kaf_functions(folder: Path, seed: int) -> Any:
+    return dict(np.load(next(folder.glob(f"kaf-*/seed-{seed}/shapes.npz"))))

@@ -1,5 +1,7 @@
 """Scores, beside scikit-learn's."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -36,3 +38,20 @@ def test_scores_of_each_task() -> None:
     assert regression["rmse"] == pytest.approx(
         theirs.root_mean_squared_error(target, outputs[:, 0]), rel=1e-5
     )
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel", "regression"])
+def test_the_loss_of_several_networks_is_the_mean_of_their_losses(task: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    outputs = torch.randn(3, 7, 1 if task in ("binary", "regression") else 4, generator=generator)
+    target = {
+        "binary": torch.arange(7) % 2,
+        "multiclass": torch.arange(7) % 4,
+        "multilabel": (torch.randn(7, 4, generator=generator) > 0).long(),
+        "regression": torch.randn(7, generator=generator),
+    }[task]
+    weight = torch.rand(7, generator=generator)
+    for own in (None, weight):
+        each = [metrics.loss(task, one, target, 0.1 * (task != "regression"), own) for one in outputs]
+        found = metrics.loss(task, outputs, target, 0.1 * (task != "regression"), own)
+        torch.testing.assert_close(found, torch.stack(each).mean())

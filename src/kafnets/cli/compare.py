@@ -45,6 +45,10 @@ def compare(
     dropout: Annotated[
         float, typer.Option(min=0, help="Behind each hidden layer, at the start; it falls to 0.")
     ] = 0.15,
+    members: Annotated[int, typer.Option(min=1, help="Networks per run whose predictions are averaged.")] = 1,
+    embedding: Annotated[
+        str, typer.Option(help="Learned functions of single features: kaf, periodic, or auto (half of them).")
+    ] = "",
     epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 60,
     patience: Annotated[
         int | None,
@@ -119,6 +123,8 @@ def compare(
             drop=words(drop),
             hidden=whole_numbers("--hidden", hidden),
             dropout=dropout,
+            n_members=members,
+            embedding=embedding or None,
             tune=tune,
             output=output,
             engine=engine.value,

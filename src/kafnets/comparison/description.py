@@ -13,7 +13,7 @@ from kafnets.comparison import prepared, supervised
 from kafnets.data.splits import Splits
 from kafnets.kernels import Gaussian
 from kafnets.networks import cnn, edgewise_mlp
-from kafnets.train.architecture import Architecture
+from kafnets.train.architecture import Architecture, columns_to_embed, embeddings_of, link_of
 from kafnets.train.loop import Progress
 from kafnets.train.processes import Processes, processes_for
 from kafnets.train.runs import RunFolder
@@ -38,6 +38,8 @@ class Description:
         dropout: behind each hidden layer.
         scaling: of features: "range" or "robust", see ``kafnets.data.load``.
         frozen: the activation's own parameters stay as they start.
+        members: networks for rows of features whose predictions are averaged.
+        embedding: learned functions of single features, see ``kafnets.sklearn.KafnetClassifier``.
         network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
             their own for all connections in place of the activation.
         table: for a table, how it is read: its target, task and columns to drop.
@@ -61,6 +63,8 @@ class Description:
     settings: Settings = field(default_factory=Settings)
     scaling: str = "range"
     prepared: Path | None = None
+    members: int = 1
+    embedding: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -76,8 +80,8 @@ class Description:
     def config(self) -> dict[str, Any]:
         """For the run folder.
 
-        The paper's scaling is not told, nor its divisor in the rule of thumb for bandwidths: configs that
-        were stored before there were others do not name them.
+        The paper's scaling is not told, nor its divisor in the rule of thumb for bandwidths, nor that one
+        network has no embedding: configs that were stored before there were others do not name them.
         """
         if not self.settings.named:
             told = self.settings.describe()
@@ -87,8 +91,9 @@ class Description:
             )
         config = asdict(self) | {"settings": self.settings.describe()}
         del config["prepared"]
-        if self.scaling == "range":
-            del config["scaling"]
+        for name, plain in (("scaling", "range"), ("members", 1), ("embedding", None)):
+            if config[name] == plain:
+                del config[name]
         kernel = config["options"].get("kernel")
         if isinstance(kernel, dict) and kernel.get("divisor") == Gaussian.divisor:
             del kernel["divisor"]
@@ -102,8 +107,17 @@ class Description:
 
     def architecture(self, splits: Splits) -> Architecture:
         """Of a network for rows of features."""
+        embeddings = embeddings_of(self.embedding, self.members)
         return Architecture(
-            splits.inputs, self.hidden, splits.outputs, self.activation, self.options, self.dropout or 0.0
+            splits.inputs,
+            self.hidden,
+            splits.outputs,
+            self.activation,
+            self.options,
+            self.dropout or 0.0,
+            embeddings,
+            columns_to_embed(splits.train.features) if any(embeddings) else (),
+            link_of(splits.task, self.settings.numbers),
         )
 
     def build(self, splits: Splits) -> nn.Module:

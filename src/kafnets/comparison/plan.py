@@ -27,6 +27,7 @@ from kafnets.data.splits import Splits
 from kafnets.data.tables import Table, read
 from kafnets.registry import find
 from kafnets.timing import interleaved, threads
+from kafnets.train.architecture import embeddings_of
 from kafnets.train.loop import stepper
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import device_of
@@ -161,6 +162,8 @@ def plan(
     settings: Settings = RECIPE,
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
+    n_members: int = 1,
+    embedding: str | None = None,
     task: Any = None,
     drop: Sequence[str] = (),
     tune: int = 0,
@@ -179,9 +182,11 @@ def plan(
         raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
-    profile = _profile(
-        source, table, [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
-    )
+    embeddings_of(embedding, n_members)  # mistakes are told now
+    common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
+    if (n_members, embedding) != (1, None):
+        common.append([n_members, embedding])
+    profile = _profile(source, table, common)
     rows = None if table is None else output / "compare" / profile / ROWS
     one = Description(
         "compare",
@@ -196,6 +201,8 @@ def plan(
         settings=settings,
         scaling=SCALING,
         prepared=rows,
+        members=n_members,
+        embedding=embedding,
     )
     networks = [
         replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)

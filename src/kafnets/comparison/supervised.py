@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from kafnets.data.splits import Splits
+from kafnets.inspection.curves import Columns
 from kafnets.inspection.snapshots import Snapshots
 from kafnets.provenance import provenance
 from kafnets.train import fit
@@ -30,7 +31,7 @@ def train(
     """To the end, from where the folder's checkpoint left off; results are kept by the first process."""
     features = torch.from_numpy(splits.test.features)
     resumed = processes.broadcast(checkpoint_of(folder, splits) if processes.global_rank == 0 else None)
-    snapshots = Snapshots(seed == 0)
+    snapshots = Snapshots(seed == 0, Columns.of(splits))
     if resumed is None:
         snapshots.take(model, features, "start")
     else:

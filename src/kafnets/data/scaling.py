@@ -52,6 +52,10 @@ class Scaling(ABC):
             scaled[:, number] = self._scaled(column, number)
         return scaled.reshape(features.shape)
 
+    def original(self, number: int, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What values of one column were before they were scaled. A constant column is its median."""
+        return np.asarray(self._original(np.asarray(scaled, dtype=np.float64), number))
+
     def describe(self) -> dict[str, Any]:
         """In numbers and text, for a file; :func:`described` takes it back."""
         return {"kind": self.kind} | {each.name: getattr(self, each.name).tolist() for each in fields(self)}
@@ -64,6 +68,10 @@ class Scaling(ABC):
     @abstractmethod
     def _scaled(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """The values of a column, none of them a gap."""
+
+    @abstractmethod
+    def _original(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        """The inverse of :meth:`_scaled`."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,9 @@ class RangeScaling(Scaling):
         if not high > low:
             return np.zeros_like(column)
         return np.asarray((2 * (column - low) / (high - low) - 1).clip(-FARTHEST, FARTHEST))
+
+    def _original(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        return np.asarray(self.low[number] + (column + 1) / 2 * (self.high[number] - self.low[number]))
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,11 @@ class RobustScaling(Scaling):
         with np.errstate(over="ignore"):
             far = ((column - self.median[number]) / spread).clip(-FARTHEST, FARTHEST)
         return np.asarray(far / np.sqrt(1 + (far / CLIPPED_AT) ** 2))
+
+    def _original(self, column: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        near = 1 - (column / CLIPPED_AT) ** 2
+        far = column / np.sqrt(near.clip(np.finfo(np.float32).eps))  # what is rounded to the edge: far away
+        return np.asarray(self.median[number] + far * self.spread[number])
 
 
 SCALINGS: dict[str, type[Scaling]] = {each.kind: each for each in (RangeScaling, RobustScaling)}

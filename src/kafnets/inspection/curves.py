@@ -1,9 +1,9 @@
 """The record of learned functions that everything else reads: what they are, and what they are fed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,26 @@ FACTS = "layers"
 
 Half = NDArray[np.float16]
 Arrays = Mapping[str, NDArray[Any]]
+
+
+class Columns(NamedTuple):
+    """What a network's features are in the user's table.
+
+    Attributes:
+        names: of all features.
+        original: takes the number of a feature and scaled values of it, and gives them in its own unit.
+    """
+
+    names: tuple[str, ...]
+    original: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, prepared: Any) -> "Columns | None":
+        """Of splits, or of a predictor: whatever has a scaling and an encoding. None for images."""
+        if prepared.scaling is None:
+            return None
+        numbered = tuple(f"x{number}" for number in range(len(prepared.scaling.median)))
+        return cls(prepared.encoding.features if prepared.encoding else numbered, prepared.scaling.original)
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,9 @@ class LearnedFunctions:
         base: the function that expansions are added to.
         connections: of an edge-wise layer, its number of inputs: function n leads from input
             ``n % connections`` to output ``n // connections``.
+        features: of an embedding, the names of the features that its functions take, one per function.
+        quantiles: of an embedding, for each function, values of its feature: the smallest, the quartiles, and
+            the largest, which stand at equal distances from ``-limit`` to ``limit``.
         limit: values are those from ``-limit`` to ``limit``.
         moments: the functions, by the name of the moment.
     """
@@ -66,6 +89,8 @@ class LearnedFunctions:
     base: str | None = None
     connections: int | None = None
     limit: float = LIMIT
+    features: tuple[str, ...] = ()
+    quantiles: tuple[tuple[float, ...], ...] = ()
     moments: dict[str, Moment] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
@@ -73,7 +98,9 @@ class LearnedFunctions:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "moments"}
 
     def name_of(self, number: int) -> str:
-        """What one function is called: its neuron, its pair, or its connection."""
+        """What one function is called: its feature, its neuron, its pair, or its connection."""
+        if self.features:
+            return self.features[number]
         if self.connections:
             return f"input {number % self.connections} → output {number // self.connections}"
         return f"{'neuron' if self.inputs == 1 else 'pair'} {number}"
@@ -131,7 +158,12 @@ def from_arrays(arrays: Arrays, unnamed: LearnedFunctions | None = None) -> list
         if layer not in found:
             plain = {"layer": layer, "inputs": 1 if kind == "curves" else 2}
             known = facts.get(layer, (unnamed.facts() if unnamed else {}) | plain)
-            found[layer] = LearnedFunctions(**known | {"dictionary": _pair(known.get("dictionary"))})
+            tuples = {
+                "dictionary": _pair(known.get("dictionary")),
+                "features": tuple(known.get("features", ())),
+                "quantiles": tuple(map(tuple, known.get("quantiles", ()))),
+            }
+            found[layer] = LearnedFunctions(**known | tuples)
         found[layer].moments[moment] = Moment(values, histogram, outside)
     return list(found.values())
 

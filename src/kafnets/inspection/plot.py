@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 from torch import nn
 
 from kafnets.inspection import style
-from kafnets.inspection.curves import Arrays, LearnedFunctions, from_arrays
+from kafnets.inspection.curves import Arrays, Columns, LearnedFunctions, from_arrays
 from kafnets.inspection.recorder import learned_functions
 from kafnets.inspection.snapshots import FIRST
 
@@ -82,6 +82,35 @@ def stored_shapes(
         raise TypeError(f"stored must be arrays by name, numpy.load('.../shapes.npz'), got {stored!r}")
     found = from_arrays(stored) if isinstance(stored, Mapping) else list(stored)
     return _drawn(found, layer, moment, neurons, columns, axes)
+
+
+def embeddings(model: Any, data: Any = None, *, columns: int = 4, axes: Any = None) -> Figure:
+    """Draw what each feature's learned functions look like, a panel per feature::
+
+        from kafnets.sklearn import KafnetClassifier
+
+        kafnets.plot.embeddings(KafnetClassifier().fit(X, y))
+
+    From left to right are the feature's values by their rank; the numbers below are the smallest one, the
+    quartiles and the largest one. If several networks are averaged, the functions of all are drawn.
+
+    Args:
+        model: an estimator that was fitted, a :class:`kafnets.Predictor`, or a network with
+            :class:`kafnets.nn.KAFEmbedding`, whose features are numbered and scaled.
+        data: inputs of the network, whose distribution is drawn; see :meth:`kafnets.Predictor.transform`.
+        columns: panels per row.
+        axes: draw into these, one per feature, in place of a new figure.
+    """
+    prepared = getattr(model, "predictor_", model)
+    network = getattr(prepared, "model", prepared)
+    known = Columns.of(prepared) if hasattr(prepared, "scaling") else None
+    layers = [each for each in learned_functions(network, data, columns=known) if each.features]
+    if not layers:
+        raise ValueError("model has no KAFEmbedding: estimators have it with embedding='kaf' or 'auto'")
+    first = layers[0]
+    values = np.concatenate([each.moments["end"].values for each in layers], 1)
+    merged = replace(first, moments={"end": replace(first.moments["end"], values=values)})
+    return _drawn([merged], None, "end", len(first.features), columns, axes)
 
 
 def _drawn(
@@ -154,8 +183,12 @@ def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> Non
     looks = {"start": style.START, moment: style.LEARNED}
     for name, look in looks.items():
         if (function := layer.function(name, number)) is not None:
-            axes.plot(at, np.atleast_2d(function).T, **look)
+            lines = np.atleast_2d(function).T
+            axes.plot(at, lines, **look | ({"linewidth": 0.9} if lines.shape[1] > 2 else {}))
     axes.set_xlim(-layer.limit, layer.limit)
+    if layer.quantiles:
+        labels = [f"{value:.4g}" for value in layer.quantiles[number]]
+        axes.set_xticks(np.linspace(-layer.limit, layer.limit, len(labels)), labels, rotation=45)
     style.plain(axes)
 
 

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from kafnets.expansion import Expansion
-from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, Half, LearnedFunctions, Moment
+from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, Columns, Half, LearnedFunctions, Moment
 from kafnets.nn.edgewise import EdgewiseKAF
+from kafnets.nn.embedding import KAFEmbedding, spread_evenly
 from kafnets.nn.watch import evaluating
 from kafnets.registry import Facts
 
@@ -28,6 +29,7 @@ def learned_functions(
     *,
     moment: str = "end",
     functions: int | None = None,
+    columns: Columns | None = None,
     argument: str = "model",
 ) -> list[LearnedFunctions]:
     """Record the functions of every activation, and every edge-wise layer, of a model.
@@ -37,27 +39,34 @@ def learned_functions(
         data: what the network is fed: a tensor or an array. None: no histograms.
         moment: the name of this moment.
         functions: the first so many of each layer; None for all.
+        columns: names and units of the features, for embeddings; by default their numbers, as scaled.
         argument: what errors call the model.
     """
     _check(argument, model)
-    found = recorded(model, None if data is None else _as_fed(model, data), moment, functions)
+    found = recorded(model, None if data is None else _as_fed(model, data), moment, functions, columns)
     if not found:
         raise ValueError("functions of more than two inputs cannot be drawn: give groups of two")
     return found
 
 
 def recorded(
-    model: nn.Module, features: Tensor | None, moment: str, functions: int | None = None
+    model: nn.Module,
+    features: Tensor | None,
+    moment: str,
+    functions: int | None = None,
+    columns: Columns | None = None,
 ) -> list[LearnedFunctions]:
     """The same without checks; an empty list for a model that has nothing to be looked at."""
     fed = {} if features is None else _inputs_of_layers(model, features[:ROWS])
-    return [
-        _edgewise(name, module, fed.get(name), moment, functions)
-        if isinstance(module, EdgewiseKAF)
-        else _activation(name, module, fed.get(name), moment, functions)
-        for name, module in _plottable(model)
-        if getattr(module, "group_size", 2) == 2
-    ]
+    found = []
+    for name, module in _plottable(model):
+        if isinstance(module, KAFEmbedding):
+            found.append(_embedding(name, module, fed.get(name), moment, functions, columns))
+        elif isinstance(module, EdgewiseKAF):
+            found.append(_edgewise(name, module, fed.get(name), moment, functions))
+        elif getattr(module, "group_size", 2) == 2:
+            found.append(_activation(name, module, fed.get(name), moment, functions))
+    return found
 
 
 def facts_about(module: nn.Module) -> dict[str, Any]:
@@ -116,6 +125,37 @@ def _edgewise(
         count=module.in_features * module.out_features,
         connections=module.in_features,
         moments={moment: Moment(_half(values), *_distribution(fed, told["limit"], told["dictionary"]))},
+    )
+
+
+def _embedding(
+    name: str,
+    module: KAFEmbedding,
+    fed: Tensor | None,
+    moment: str,
+    functions: int | None,
+    columns: Columns | None,
+) -> LearnedFunctions:
+    """All functions of a feature as one with several outputs, over the shares of rows below its values."""
+    number, limit = len(module.columns), module.boundary
+    values = curves(module.functions, number * module.outputs, limit).unflatten(0, (number, module.outputs))
+    knots = module.knots.detach().double().cpu().numpy()
+    quarters = knots[:, :: (knots.shape[1] - 1) // 4]
+    if columns is None:
+        columns = Columns(
+            tuple(f"feature {each}" for each in range(module.in_features)), lambda _, given: given
+        )
+    own = [columns.original(each, row) for each, row in zip(module.columns, quarters, strict=True)]
+    if fed is not None:
+        fed = fed[..., :functions]
+    return LearnedFunctions(
+        name,
+        type(module).__name__,
+        count=number,
+        limit=limit,
+        features=tuple(columns.names[each] for each in module.columns),
+        quantiles=tuple(tuple(float(f"{value:.4g}") for value in row) for row in own),
+        moments={moment: Moment(_half(values[:functions]), *_distribution(fed, limit, None))},
     )
 
 
@@ -179,9 +219,11 @@ def _distribution(
 
 def _plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Each layer whose functions have one input or two, with its name in the model."""
+    embedded = [module.functions for module in model.modules() if isinstance(module, KAFEmbedding)]
     for name, module in model.named_modules():
         facts = getattr(module, "facts", None)
-        if isinstance(module, EdgewiseKAF) or (isinstance(facts, Facts) and facts.plottable):
+        own = isinstance(facts, Facts) and facts.plottable and not any(module is each for each in embedded)
+        if own or isinstance(module, EdgewiseKAF) or (isinstance(module, KAFEmbedding) and module.columns):
             yield name, module
 
 
@@ -190,6 +232,9 @@ def _inputs_of_layers(model: nn.Module, features: Tensor) -> dict[str, Tensor]:
     fed: dict[str, Tensor] = {}
 
     def note(name: str, module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        if isinstance(module, KAFEmbedding):
+            fed[name] = spread_evenly(inputs[0][..., module.columns], module.knots, module.boundary)
+            return
         axis = -1 if isinstance(module, EdgewiseKAF) else getattr(module, "dim", 1)
         fed[name] = inputs[0].movedim(axis if isinstance(axis, int) else 1, -1)
 

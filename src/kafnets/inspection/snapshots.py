@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from kafnets.inspection.curves import as_arrays
+from kafnets.inspection.curves import Columns, as_arrays
 from kafnets.inspection.recorder import recorded
 
 FIRST = 12
@@ -20,14 +20,14 @@ class Snapshots:
     per setting is enough to look at, and thousands of them would fill a disk.
     """
 
-    def __init__(self, whole: bool) -> None:
-        self.whole = whole
+    def __init__(self, whole: bool, columns: Columns | None = None) -> None:
+        self.whole, self.columns = whole, columns
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def take(self, model: nn.Module, features: Tensor, moment: str) -> None:
         """Add what it looks like now."""
         functions = None if self.whole and moment == "end" else FIRST
-        self.arrays |= as_arrays(recorded(model, features, moment, functions))
+        self.arrays |= as_arrays(recorded(model, features, moment, functions, self.columns))
 
     def after_epoch(self, epoch: int, model: nn.Module, features: Tensor) -> None:
         """Add a snapshot if it is time for one."""

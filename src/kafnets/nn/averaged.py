@@ -17,11 +17,14 @@ class Averaged(nn.Module):
 
     Probabilities are averaged, not logits: of :math:`k` networks with outputs :math:`o_j`, the logits of
     classes are :math:`\log \frac{1}{k} \sum_j \mathrm{softmax}(o_j)`, and the log-odds are those of the mean
-    probability.
+    probability. In training mode the outputs of all networks are returned, along a new first axis, so that
+    each has a loss of its own.
 
-    >>> both = kafnets.nn.Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax")
+    >>> both = kafnets.nn.Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax").eval()
     >>> both(torch.randn(5, 3)).shape
     torch.Size([5, 2])
+    >>> both.train()(torch.randn(5, 3)).shape
+    torch.Size([2, 5, 2])
 
     Args:
         members: the networks, which take the same inputs.
@@ -35,8 +38,10 @@ class Averaged(nn.Module):
         self.link = link
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Outputs of the same meaning as those of each network."""
+        """Outputs of the same meaning as those of each network; all of them in training mode."""
         outputs = torch.stack([member(inputs) for member in self.members])
+        if self.training:
+            return outputs
         if self.link == "identity":
             return outputs.mean(0)
         if self.link == "logistic":  # log of the mean probability over log of the mean of its opposite

@@ -225,7 +225,7 @@ function rowOf(piece, at) {
 // One row alone stands for all functions.
 const functionOf = (layer, moment, at) => rowOf(layer.values[moment], layer.values[moment].low.length === 1 ? 0 : at);
 const inputOf = (layer, moment, at) => rowOf(layer.histograms[moment], layer.connections ? at % layer.connections : at);
-const nameOf = (layer, at) => layer.connections ? `input ${at % layer.connections} → output ${Math.floor(at / layer.connections)}`
+const nameOf = (layer, at) => layer.features.length ? layer.features[at] : layer.connections ? `input ${at % layer.connections} → output ${Math.floor(at / layer.connections)}`
   : `${layer.inputs === 2 ? "pair" : "neuron"} ${at}`;
 
 // How many functions there are at the end, of which all can be looked at.
@@ -268,7 +268,7 @@ function momentChoices() {
 }
 
 function facts(layer) {
-  const kind = layer.connections ? "one per connection" : layer.sharing > 1 ? `each shared by ${layer.sharing} ${layer.inputs === 2 ? "pairs" : "neurons"}`
+  const kind = layer.features.length ? "learned for one feature each" : layer.connections ? "one per connection" : layer.sharing > 1 ? `each shared by ${layer.sharing} ${layer.inputs === 2 ? "pairs" : "neurons"}`
     : layer.inputs === 2 ? "one per pair of neurons" : "one per neuron";
   const count = layer.count === null ? "functions" : `${layer.count.toLocaleString("en")} function${layer.count > 1 ? "s" : ""}`;
   return `${layer.activation || "Layer"}: ${count}, ${kind}`
@@ -279,6 +279,7 @@ function facts(layer) {
 function explanation(layer, moving) {
   return (layer.inputs === 2 ? "Each square is one function of two inputs, all on one color scale."
     : "Dashed: start. Solid: at this moment. Filled: distribution of its inputs.")
+    + (layer.features.length ? " From left to right, the feature's values by their rank: below are the smallest, the quartiles and the largest." : "")
     + (layer.dictionary ? " Dotted: ends of the dictionary." : "")
     + (moving ? "" : ` Snapshots by epoch are stored for the first ${layer.values[0].low.length} functions only.`);
 }
@@ -307,7 +308,7 @@ function drawGallery() {
   const moment = layer.moments[gallery.moment];
   put(byId("moment-name"), moment);
   byId("moment").setAttribute("aria-valuetext", moment);
-  const plural = layer.connections ? "functions" : layer.inputs === 2 ? "pairs" : "neurons";
+  const plural = layer.features.length ? "features" : layer.connections ? "functions" : layer.inputs === 2 ? "pairs" : "neurons";
   put(byId("neurons"), `${plural} ${gallery.first} to ${shown.at(-1)} ` + (stored === layer.count ? `of ${stored}` : `of the first ${stored}, which are stored`));
   byId("first").max = stored - 1;
   byId("first").value = gallery.first;
@@ -326,7 +327,7 @@ function panels(layer, shown) {
   const lines = Math.ceil(shown.length / columns);
   const traces = [];
   const flat = layer.inputs === 2;
-  const more = { showlegend: false, height: 40 + (flat ? 220 : 190) * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
+  const more = { showlegend: false, height: 40 + (flat || layer.features.length ? 220 : 190) * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
   if (flat) {
     const all = shown.flatMap((at) => layer.values.flatMap((_, moment) => functionOf(layer, moment, at) ?? []));
     const [low, high] = extent(all);
@@ -336,13 +337,18 @@ function panels(layer, shown) {
     const [column, line] = [at % columns, Math.floor(at / columns)];
     const gap = 0.18 / columns; // for the numbers along the next panel
     const x = [column / columns + gap / 2, (column + 1) / columns - gap / 2];
-    const y = [1 - (line + 1) / lines + 0.12 / lines, 1 - line / lines - 0.14 / lines];
+    const below = layer.features.length ? 0.22 : 0.12; // for slanted numbers
+    const y = [1 - (line + 1) / lines + below / lines, 1 - line / lines - 0.14 / lines];
     const n = 2 * at + 1;
     // Inputs on the axis underneath, functions on the one above it.
     const [xa, za, ya] = [n, n, n + 1].map((value) => (value === 1 ? "" : String(value)));
     const small = { tickfont: { size: 10 }, fixedrange: true };
     more[`xaxis${xa}`] = { ...small, domain: x, anchor: `y${za}`, range: [-layer.limit, layer.limit] };
-    more.annotations.push({ text: nameOf(layer, number), showarrow: false, xref: "paper", yref: "paper",
+    if (layer.quantiles.length) {
+      const values = layer.quantiles[number].map((value) => String(Number(value.toPrecision(4))));
+      Object.assign(more[`xaxis${xa}`], { tickvals: places(values.length, layer.limit), ticktext: values, tickangle: -45 });
+    }
+    more.annotations.push({ text: plainText(nameOf(layer, number)), showarrow: false, xref: "paper", yref: "paper",
       x: (x[0] + x[1]) / 2, y: y[1], xanchor: "center", yanchor: "bottom", font: { size: 11 } });
     if (flat) {
       more[`xaxis${xa}`].constrain = "domain";
@@ -387,8 +393,11 @@ function curve(layer, number, below, to) {
   const grid = places(data.points, layer.limit);
   const line = (y, look, name) => ({ ...to, mode: "lines", x: grid, y, line: look, hovertemplate: `%{y:.3g} at %{x:.2g}<extra>${name}</extra>` });
   const start = layer.moments[0] === "start" && gallery.moment > 0 ? functionOf(layer, 0, number) : null;
-  if (start) traces.push(line(start, { color: tone("start"), dash: "dash", width: 1.5 }, "start"));
-  traces.push(line(functionOf(layer, gallery.moment, number), { color: tone("learned"), width: 2.3 }, plainText(layer.moments[gallery.moment])));
+  // The functions of one feature follow one another.
+  const each = (values) => Array.from({ length: values.length / data.points }, (_, at) => values.slice(at * data.points, (at + 1) * data.points));
+  if (start) each(start).forEach((y) => traces.push(line(y, { color: tone("start"), dash: "dash", width: layer.features.length ? 0.8 : 1.5 }, "start")));
+  each(functionOf(layer, gallery.moment, number)).forEach((y) =>
+    traces.push(line(y, { color: tone("learned"), width: layer.features.length ? 1.3 : 2.3 }, plainText(layer.moments[gallery.moment]))));
   return traces;
 }
 

@@ -168,19 +168,19 @@ def _layer(layer: LearnedFunctions, packed: Packed) -> dict[str, Any]:
     recorded = [layer.moments[moment] for moment in moments]
     return layer.facts() | {
         "moments": moments,
-        "values": [
-            packed.add(_few_points(each.values) if layer.inputs == 1 else each.values) for each in recorded
-        ],
+        "values": [packed.add(_shown(layer, each.values)) for each in recorded],
         "histograms": [None if each.histogram is None else packed.add(each.histogram) for each in recorded],
         "words": [str(shape) for shape in words],
         "kinds": words.counts(),
     }
 
 
-def _few_points(curves: NDArray[np.float16]) -> NDArray[np.float16]:
-    """Of a neuron with several outputs, the first."""
-    curves = curves[:, 0] if curves.ndim == 3 else curves
-    return curves[:, :: (curves.shape[1] - 1) // (CURVE_POINTS - 1)]
+def _shown(layer: LearnedFunctions, values: NDArray[np.float16]) -> NDArray[np.float16]:
+    """Curves at fewer places. Of a neuron with several outputs, the first; of a feature, all."""
+    if layer.inputs == 2:
+        return values
+    few = values[..., :: (values.shape[-1] - 1) // (CURVE_POINTS - 1)]
+    return few if few.ndim == 2 or layer.features else few[:, 0]
 
 
 def _order(moment: str) -> int:

@@ -193,7 +193,7 @@ class _Run:
             x, y, w, share = self._own_share(x, y, w)
             self.stepper.zero_grad()
             outputs = self.stepped(x)
-            if outputs.shape != (len(y), self.splits.outputs):
+            if outputs.shape[-2:] != (len(y), self.splits.outputs):
                 raise ValueError(
                     f"model must give the shape (rows, {self.splits.outputs}) for this {task} task, got "
                     f"{tuple(outputs.shape)} for {len(y)} rows"

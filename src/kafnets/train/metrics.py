@@ -37,12 +37,17 @@ def loss(
 
     Args:
         task: what it is.
-        outputs: of a network.
+        outputs: of a network, ``(rows, outputs)``; of several, ``(networks, rows, outputs)``, for the mean of
+            their losses.
         target: classes by number, or numbers; for several labels or numbers ``(rows, outputs)``.
         smoothing: the share of each label that is spread evenly over all classes.
         weight: of rows; they are not divided by their sum, so that batches of heavy rows count more.
         numbers: the loss of regression.
     """
+    if outputs.ndim == 3:
+        networks, outputs = len(outputs), outputs.flatten(0, 1)
+        target = torch.cat([target] * networks)
+        weight = None if weight is None else weight.repeat(networks)
     reduction = "mean" if weight is None else "none"
     if task == "multiclass":
         found = functional.cross_entropy(outputs, target, label_smoothing=smoothing, reduction=reduction)
