@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafnets import data
-from kafnets.data.scaling import RangeScaling, RobustScaling, Scaling, described
+from kafnets.data.scaling import RangeScaling, RobustScaling, Scaling, described, scaling_called
 
 NAN = np.nan
 
@@ -86,3 +86,13 @@ def test_data_sets_are_scaled_as_asked() -> None:
     assert 1 < np.abs(robust.test.features).max() < 3
     with pytest.raises(ValueError, match="scaling must be 'range' or 'robust', got 'minmax'"):
         data.load("wine", scaling="minmax")
+
+
+@pytest.mark.parametrize("kind", ["range", "robust"])
+def test_scaled_values_have_their_original_back(kind: str) -> None:
+    rows = np.random.default_rng(0).normal(3.0, 2.0, (50, 2)) * [1, 1000]
+    scaling = scaling_called(kind).of(rows)
+    for number, column in enumerate(scaling.apply(rows).T):
+        np.testing.assert_allclose(scaling.original(number, column), rows[:, number], rtol=1e-4, atol=1e-3)
+    constant = scaling_called(kind).of(np.full((5, 1), 7.0))
+    np.testing.assert_allclose(constant.original(0, np.zeros(2)), [7.0, 7.0])
