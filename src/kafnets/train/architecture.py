@@ -93,7 +93,7 @@ def embeddings_of(embedding: str | None, members: int) -> tuple[str | None, ...]
     return (embedding,) * members
 
 
-def columns_to_embed(features: NDArray[np.float64]) -> tuple[int, ...]:
+def columns_to_embed(features: NDArray[np.floating]) -> tuple[int, ...]:
     """Numbers of the columns with more than two values: of two, every function is linear."""
     columns = enumerate(np.asarray(features).T)
     return tuple(number for number, column in columns if len(np.unique(column[~np.isnan(column)])) > 2)
