@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.tables import rivals, run, suite, summary
+from benchmarks.tables import page, rivals, run, suite, summary
 from kafnets import data
 from kafnets.data import tables
 
@@ -183,3 +183,24 @@ def test_the_summary_of_known_errors(tmp_path: Path, capsys: pytest.CaptureFixtu
         run.append(path, line)
     summary.main(["--input", str(path)])
     assert "| mlp | 8 | 2.88 | 0.500 | 0.500 to 0.500 | 0.016 |" in capsys.readouterr().out
+
+
+def test_the_page_says_what_is_stored() -> None:
+    root = Path(__file__).parents[1]
+    text = (root / page.PAGE).read_text(encoding="utf-8")
+    assert page.page(text, list(run.stored(root / run.OUTPUT))) == text
+    assert text.count("<!-- generated: tables-") == 7
+
+
+def test_methods_are_ranked_where_all_have_been_run() -> None:
+    first, second, third = page.TABLES[:3]
+    found = {
+        "kafnets": {first: 0.1, second: 0.2, third: 0.3},
+        "mlp": {first: 0.2, second: 0.1},
+        "forest": {first: 0.3, second: 0.3, third: 0.1},
+    }
+    told = page.ranked(found, page.DEFAULTS)
+    assert "| mlp | 2 | 1.50 | 1.000 |" in told
+    assert "Over 2 of 28 tables; not run to the end on any table yet: kafnets-before, boosting" in told
+    assert page.ranked(found, page.MEMBERS) == "Not run to the end on any table yet: realmlp-td-6."
+    assert "| **0.1** |" in page.errors_by_table(found)

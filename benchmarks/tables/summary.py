@@ -85,6 +85,32 @@ def pairs(found: Mapping[str, Mapping[str, float]], reference: str) -> list[Pair
     ]
 
 
+def ranking(
+    found: Mapping[str, Mapping[str, float]], reference: str, tables: Sequence[str], level: bool = False
+) -> str:
+    """Methods by mean rank, and the reference against each, as a table in Markdown.
+
+    Args:
+        found: errors by method and table.
+        reference: one of the methods.
+        tables: those that ranks are taken over.
+        level: tell of each pair whether the reference is at least level, by the plan's rule.
+    """
+    ranks = mean_ranks(found, tables)
+    against = {each.method: each for each in pairs(found, reference)}
+    names = ["method", "tables", "mean rank", f"{reference}: error / its error", "95 % interval", "p (Holm)"]
+    rows = [names + ["at least level"] * level]
+    for method in sorted(ranks, key=ranks.__getitem__):
+        row = [method, str(len(found[method])), f"{ranks[method]:.2f}"]
+        if each := against.get(method):
+            low, high = each.interval
+            row += [f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{each.p:.2g}"]
+            row += ["yes" if each.level else "no"] * level
+        rows.append(row + [""] * (len(rows[0]) - len(row)))
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def _interval(logarithms: NDArray[np.float64]) -> tuple[float, float]:
     rows = np.random.default_rng(0).integers(0, len(logarithms), (SAMPLES, len(logarithms)))
     low, high = np.exp(np.quantile(logarithms[rows].mean(1), (0.025, 0.975)))
@@ -110,20 +136,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = {name: own for name, own in found.items() if name in given.methods.split(",")}
     if given.reference not in found:
         parser.error(f"no table of the group {given.group} is complete for {given.reference}")
-    ranks = mean_ranks(found, [name for name in tables if any(name in own for own in found.values())])
-    against = {each.method: each for each in pairs(found, given.reference)}
     print(
-        f"| method | tables | mean rank | {given.reference}: error / its error | 95 % interval | p (Holm) |"
+        ranking(
+            found, given.reference, [name for name in tables if any(name in own for own in found.values())]
+        )
     )
-    print("|---|---|---|---|---|---|")
-    for method in sorted(ranks, key=ranks.__getitem__):
-        row = f"| {method} | {len(found[method])} | {ranks[method]:.2f} |"
-        if each := against.get(method):
-            low, high = each.interval
-            row += f" {each.ratio:.3f} | {low:.3f} to {high:.3f} | {each.p:.2g} |"
-        else:
-            row += " | | |"
-        print(row)
 
 
 if __name__ == "__main__":
