@@ -175,11 +175,7 @@ def plan(
     is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
     """
     hidden = np.atleast_1d(hidden).tolist()
-    chosen = list(dict.fromkeys([*activations, REFERENCE]))
-    for name in chosen:
-        find(name)
-    if unknown := [each for each in rivals if each not in NAMES]:
-        raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
+    chosen = _known(activations, rivals)
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
     embeddings_of(embedding, n_members)  # mistakes are told now
@@ -217,6 +213,16 @@ def plan(
     folders = (output / "compare" / profile, output / "compare", output)
     new = tuple(each for each in folders if not each.exists())
     return Plan(networks, others, output, table, told.get("target"), new)
+
+
+def _known(activations: Iterable[str], rivals: Sequence[str]) -> list[str]:
+    """The activations, and the reference; an error if one, or a rival, does not exist."""
+    chosen = list(dict.fromkeys([*activations, REFERENCE]))
+    for name in chosen:
+        find(name)
+    if unknown := [each for each in rivals if each not in NAMES]:
+        raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
+    return chosen
 
 
 def _read(data: Any, target: Any, task: Any, drop: Sequence[str]) -> tuple[Table | None, dict[str, Any]]:
