@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +181,7 @@ def plan(
     source = find_set(data).name if table is None else table.name
     embeddings_of(embedding, n_members)  # mistakes are told now
     common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
-    if (n_members, embedding) != (1, None):
-        common.append([n_members, embedding])
+    common += [] if (n_members, embedding) == (1, None) else [[n_members, embedding]]
     profile = _profile(source, table, common)
     rows = None if table is None else output / "compare" / profile / ROWS
     one = Description(
@@ -200,15 +200,14 @@ def plan(
         members=n_members,
         embedding=embedding,
     )
+    every = range(seeds)
     networks = [
         replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)
-        for name in chosen
-        for seed in range(seeds)
+        for name, seed in product(chosen, every)
     ]
     others = [
         Rival("compare", profile, NAMES[name], source, seed, SCALING, told, rows)
-        for name in dict.fromkeys(rivals)
-        for seed in range(seeds)
+        for name, seed in product(dict.fromkeys(rivals), every)
     ]
     folders = (output / "compare" / profile, output / "compare", output)
     new = tuple(each for each in folders if not each.exists())
