@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from kafnets.data.splits import Part, Splits, Task, splits_of
 from kafnets.train import adaptation, metrics
 from kafnets.train.evaluation import outputs_of, tensors
-from kafnets.train.optimizers import optimizer_for
+from kafnets.train.optimizers import Steps, optimizer_for
 from kafnets.train.processes import OneProcess, Processes, device_of, processes_for
 from kafnets.train.schedules import LearningRates, Regularization
 from kafnets.train.selection import Selection, copy_of
@@ -95,7 +95,7 @@ def fit(
         try:
             while not run.finished:
                 row = run.epoch()
-                state = run.state()
+                state = run.state() if save or fabric.world_size > 1 else {}  # to which all contribute
                 if save is not None and first:
                     save(state)
                 if progress is not None and first:
@@ -138,13 +138,13 @@ class _Run:
         self.regularization = Regularization(decay, epochs, model, self.optimizer)
         # What steps are made with: the same parameters, seen through whatever compiles, shares or rounds.
         compiled: Any = torch.compile(model) if settings.compile else model
-        self.stepped, self.stepper = fabric.setup(compiled, self.optimizer)
+        self.stepped, stepper = fabric.setup(compiled, self.optimizer)
+        self.steps = Steps(stepper)
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed + fabric.global_rank)
-        self.log: list[dict[str, Any]] = []
         self.validated = len(splits.validation) > 0
         self.kept = Selection(settings.kept if self.validated else "last", model)
-        self.seconds = 0.0
+        self.log, self.seconds = list[dict[str, Any]](), 0.0
         self.watch = adaptation.watch(model, settings)
 
     @property
@@ -182,6 +182,7 @@ class _Run:
 
     def pass_through_the_data(self) -> float:
         self.stepped.train()
+        self.steps.begin()
         features, target, weight = self.train
         order = torch.randperm(len(target), generator=self.order).to(target.device)
         size, task = self.settings.rows_a_step(len(target)), self.splits.task
@@ -191,7 +192,7 @@ class _Run:
         weights = itertools.repeat(None) if weight is None else weight[order].split(size)
         for x, y, w in zip(features[order].split(size), target[order].split(size), weights, strict=False):
             x, y, w, share = self._own_share(x, y, w)
-            self.stepper.zero_grad()
+            self.steps.zero_grad()
             outputs = self.stepped(x)
             if outputs.shape[-2:] != (len(y), self.splits.outputs):
                 raise ValueError(
@@ -200,7 +201,7 @@ class _Run:
                 )
             loss = metrics.loss(task, outputs, y, smoothing, w, numbers)
             self.fabric.backward(loss if share == 1 else loss * share)
-            self.stepper.step()
+            self.steps.step()
             self.schedule.after_step()
             losses.append(loss.detach())
             rows.append(len(y) if share else 0)
@@ -269,8 +270,7 @@ class _Run:
         torch.set_rng_state(noise["cpu"][rank].clone())
         if "cuda" in noise:
             torch.cuda.set_rng_state(noise["cuda"][rank].clone(), self.fabric.device)
-        self.log = state["log"]
-        self.seconds = state["seconds"]
+        self.log, self.seconds = state["log"], state["seconds"]
 
     def result(self) -> Training:
         self.model.load_state_dict(self.kept.weights)
