@@ -40,6 +40,7 @@ from kafnets.nn import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn import LayerChange as LayerChange
 from kafnets.nn import LayerConversion as LayerConversion
 from kafnets.nn import Monitor as Monitor
+from kafnets.nn import bake as bake
 from kafnets.nn import calibrate as calibrate
 from kafnets.nn import convert as convert
 from kafnets.nn import distance_from_start as distance_from_start

@@ -3,6 +3,8 @@
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
 from kafnets.nn.averaged import Averaged as Averaged
+from kafnets.nn.baked import Baked as Baked
+from kafnets.nn.baked import bake as bake
 from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import calibrate as calibrate
 from kafnets.nn.changes import DictionaryChanges as DictionaryChanges

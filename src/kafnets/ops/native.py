@@ -54,7 +54,7 @@ class Kernels:
 
     KINDS = (
         "kaf", "kaf_outside", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics",
-        "kaf_slopes", "kaf_slopes_by_bandwidth",
+        "kaf_slopes", "kaf_slopes_by_bandwidth", "baked",
     )  # fmt: skip
 
     def __init__(self, module: ModuleType) -> None:

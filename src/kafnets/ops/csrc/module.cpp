@@ -59,6 +59,8 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "cubics", cubics_entry);
   define(m, "kaf_slopes", kaf_slopes_entry);
   define(m, "kaf_slopes_by_bandwidth", kaf_slopes_by_bandwidth_entry);
+  m.def("baked_forward_float32", baked_float32, nb::call_guard<nb::gil_scoped_release>());
+  m.def("baked_forward_float64", baked_float64, nb::call_guard<nb::gil_scoped_release>());
   m.def("is_zero_float32", &is_zero<float>);
   m.def("is_zero_float64", &is_zero<double>);
   m.def("runs", &runs, "Whether the processor has an instruction set. To be asked of the baseline module.");

@@ -1,0 +1,198 @@
+"""Activations as tables: errors within their bounds, whatever runs them."""
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import kafnets
+from kafnets import KAF, Gaussian
+from kafnets.nn import Baked
+from tests import oracle
+from tests.zoo import cases
+
+ROUNDING = 4e-7
+"""Of float32, relative to values beyond 1."""
+
+KAFS: list[Any] = [
+    pytest.param(lambda: KAF(6), id="plain"),
+    pytest.param(lambda: KAF(6, dictionary_size=50, boundary=2.0), id="narrow"),
+    pytest.param(lambda: KAF(6, dictionary=[-2.0, -1.0, 0.5, 0.75, 3.0], kernel=Gaussian(2.0)), id="uneven"),
+    pytest.param(lambda: KAF(6, kernel=Gaussian(learn_gamma="neuron")), id="learned bandwidths"),
+    pytest.param(lambda: KAF(6, tails="constant", boundary=1.7), id="constant tails"),
+    pytest.param(lambda: KAF(6, tails="linear"), id="linear tails"),
+    pytest.param(lambda: KAF(6, base="mish"), id="base"),
+    pytest.param(
+        lambda: KAF(6, base=kafnets.Base("relu", "weighted"), tails="linear"), id="base with a corner"
+    ),
+]
+
+
+def moved(module: nn.Module) -> nn.Module:
+    """With parameters away from their start."""
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for each in module.parameters():
+            each.add_(torch.randn(each.shape, generator=generator), alpha=0.3)
+    return module.eval()
+
+
+def places() -> torch.Tensor:
+    """Dense near the dictionary, and far from it."""
+    inner = torch.linspace(-12, 12, 4001)
+    far = torch.tensor([-1e6, -300.0, -40.0, 40.0, 300.0, 1e6])
+    return torch.cat([inner, far])[:, None].repeat(1, 6)
+
+
+def difference(baked: nn.Module, module: nn.Module, x: torch.Tensor) -> float:
+    exact = copy.deepcopy(module).double()(x.double()).detach()
+    return float(((baked(x).double() - exact).abs() / exact.abs().clamp(min=1)).max())
+
+
+@pytest.mark.parametrize("build", KAFS)
+@pytest.mark.parametrize(("error", "degree"), [(1e-6, None), (1e-4, 3), (1e-3, 7)])
+@pytest.mark.parametrize("backend", ["auto", "portable"])
+def test_errors_are_within_their_bound(build: Any, error: float, degree: Any, backend: str) -> None:
+    module = moved(build())
+    baked = kafnets.bake(module, error, degree=degree)
+    assert isinstance(baked, Baked)
+    assert baked.error <= error
+    assert baked.proven == (module.expansion.base is None)  # type: ignore[union-attr]
+    with kafnets.use_backend(backend):
+        assert difference(baked, module, places()) <= baked.error + ROUNDING
+
+
+def test_the_oracle_agrees() -> None:
+    module = moved(KAF(6))
+    assert isinstance(module, KAF)
+    assert isinstance(module.gamma, float)
+    x = places()[:4001]
+    exact = oracle.kaf(
+        x.double().numpy(),
+        module.alpha.detach().double().numpy(),
+        module.expansion.dictionary.elements,
+        oracle.Gaussian(module.gamma),
+    )
+    np.testing.assert_allclose(kafnets.bake(module)(x).numpy(), exact, rtol=0, atol=1e-6 + ROUNDING)
+
+
+def test_a_smaller_error_takes_a_larger_table() -> None:
+    module = moved(KAF(6))
+    found = [kafnets.bake(module, error) for error in (1e-2, 1e-4, 1e-6)]
+    sizes = [each.size_in_bytes for each in found if isinstance(each, Baked)]
+    assert len(sizes) == 3
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+@pytest.mark.parametrize("build", KAFS)
+def test_eight_bits(build: Any) -> None:
+    module = moved(build())
+    baked, whole = kafnets.bake(module, bits=8), kafnets.bake(module, 1e-3)
+    assert isinstance(baked, Baked)
+    assert isinstance(whole, Baked)
+    assert baked.table.dtype == torch.int8
+    x = places()[:4001]
+    inside = x[(x[:, 0] > -2) & (x[:, 0] < 2)]
+    assert difference(baked, module, inside) <= baked.error + ROUNDING
+    assert baked.size_in_bytes < 0.6 * whole.size_in_bytes
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in kafnets.names() if kafnets.registry.facts_of(name).plottable]
+)
+def test_the_zoo(name: str) -> None:
+    module = cases.build(name, dtype=torch.float32)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        baked = kafnets.bake(module)
+    learned = isinstance(module, kafnets.Activation)
+    assert isinstance(baked, Baked) != bool(told or not learned)
+    if isinstance(baked, Baked):
+        assert difference(baked, module, places()) <= baked.error + ROUNDING
+    # Corners at learned places, polynomials, several inputs or outputs.
+    left = {"apl", "srelu", "paf", "crelu", "order_statistic", "multi_bias", "kaf2d"}
+    assert (name in left) == bool(told)
+
+
+LAYOUTS: list[Any] = [
+    pytest.param(lambda: KAF(6), (40, 6), id="rows"),
+    pytest.param(lambda: KAF(6), (3, 6), id="few rows"),
+    pytest.param(lambda: KAF(37), (150, 37), id="blocks that are not full"),
+    pytest.param(lambda: KAF(6), (2, 6, 5, 7), id="images"),
+    pytest.param(lambda: KAF(6, dim=-1), (2, 50, 6), id="channels last"),
+    pytest.param(lambda: KAF(), (2, 6, 5, 7), id="one for all"),
+    pytest.param(lambda: KAF(6, groups=2), (4, 6, 9), id="grouped"),
+    pytest.param(lambda: KAF(6), (0, 6), id="none"),
+]
+
+
+@pytest.mark.parametrize(("build", "shape"), LAYOUTS)
+@pytest.mark.parametrize("degree", [3, 7])
+def test_layouts_and_dtypes(build: Any, shape: tuple[int, ...], degree: Any) -> None:
+    module = moved(build())
+    baked = kafnets.bake(module, degree=degree)
+    x = 2 * torch.randn(shape)
+    for given in (x, x.double(), x.transpose(0, -1).contiguous().transpose(0, -1)):
+        found = baked(given)
+        assert found.dtype == given.dtype
+        torch.testing.assert_close(found, module(given).detach(), rtol=1e-6, atol=2e-6)
+    torch.testing.assert_close(baked(x.half()), module(x.half()).detach(), rtol=2e-3, atol=2e-3)
+    half = copy.deepcopy(baked).half()
+    torch.testing.assert_close(half(x), baked(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("backend", ["auto", "portable"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_is_no_number_and_what_is_infinite(backend: str, dtype: torch.dtype) -> None:
+    baked = kafnets.bake(moved(KAF(6)))
+    x = torch.zeros(20, 6, dtype=dtype)
+    x[0], x[1], x[2] = torch.nan, torch.inf, -torch.inf
+    with kafnets.use_backend(backend):
+        found = baked(x)
+    assert found[0].isnan().all()
+    assert (found[1:3].abs() <= 1e-6).all()
+    assert found[3:].isfinite().all()
+
+
+def test_a_model_is_copied_and_no_gradient_is_asked_for() -> None:
+    network = nn.Sequential(nn.Linear(3, 8), nn.Dropout(), shared := KAF(8), nn.Linear(8, 8), shared).train()
+    before = copy.deepcopy(network.state_dict())
+    baked = kafnets.bake(network)
+    assert not any(each.requires_grad for each in baked.parameters())
+    assert not any(each.training for each in baked.modules())
+    assert baked[2] is baked[4]
+    assert network.training
+    assert isinstance(network[2], KAF)
+    for name, value in network.state_dict().items():
+        torch.testing.assert_close(value, before[name], rtol=0, atol=0)
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(baked(x), network.eval()(x).detach(), rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="no gradients"):
+        baked(x.requires_grad_())
+
+
+def test_compiled_and_described() -> None:
+    baked = kafnets.bake(kafnets.mlp(4, (8,), 1, "kaf"))
+    x = torch.randn(20, 4)
+    torch.testing.assert_close(torch.export.export(baked, (x,)).module()(x), baked(x), rtol=1e-5, atol=1e-5)
+    assert "cells=" in repr(baked)
+    assert len(kafnets.describe(baked, x)) == 8
+
+
+def test_mistakes() -> None:
+    with pytest.raises(TypeError, match="torch module"):
+        kafnets.bake("kaf")  # type: ignore[type-var]
+    for wrong in (0, 2, 1e-12, "small"):
+        with pytest.raises(ValueError, match="error must be"):
+            kafnets.bake(KAF(2), wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="bits"):
+        kafnets.bake(KAF(2), bits=4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="degree"):
+        kafnets.bake(KAF(2), degree=5)  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match=r"0 \(EdgewiseKAF\)"):
+        kafnets.bake(nn.Sequential(kafnets.EdgewiseKAF(2, 3)))
