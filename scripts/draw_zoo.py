@@ -23,7 +23,7 @@ SPREAD = 0.8
 """Standard deviation by which parameters are moved."""
 
 START: dict[str, Any] = {"color": "black", "linewidth": 1.8}
-WITHOUT_A_CURVE = ("network_in_network",)
+WITHOUT_A_CURVE = ("network_in_network", "poly_norm")
 
 
 def create(name: str, moved: int = 0) -> nn.Module:

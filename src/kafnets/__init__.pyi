@@ -39,7 +39,9 @@ from kafnets.nn import DictionaryChanges as DictionaryChanges
 from kafnets.nn import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn import LayerChange as LayerChange
 from kafnets.nn import LayerConversion as LayerConversion
+from kafnets.nn import LearnedDictionaryKAF as LearnedDictionaryKAF
 from kafnets.nn import Monitor as Monitor
+from kafnets.nn import MultiKAF as MultiKAF
 from kafnets.nn import bake as bake
 from kafnets.nn import calibrate as calibrate
 from kafnets.nn import convert as convert
@@ -64,9 +66,12 @@ from kafnets.train import Predictor as Predictor
 from kafnets.tuning import Tuned as Tuned
 from kafnets.tuning import tune as tune
 from kafnets.zoo import APL as APL
+from kafnets.zoo import GLU as GLU
+from kafnets.zoo import KAFGLU as KAFGLU
 from kafnets.zoo import PAF as PAF
 from kafnets.zoo import PELU as PELU
 from kafnets.zoo import SAF as SAF
+from kafnets.zoo import XIELU as XIELU
 from kafnets.zoo import BetaSwish as BetaSwish
 from kafnets.zoo import CReLU as CReLU
 from kafnets.zoo import GeneralizedTanh as GeneralizedTanh
@@ -80,9 +85,13 @@ from kafnets.zoo import NoisyHardSigmoid as NoisyHardSigmoid
 from kafnets.zoo import NoisyHardTanh as NoisyHardTanh
 from kafnets.zoo import OrderStatistic as OrderStatistic
 from kafnets.zoo import PAct as PAct
+from kafnets.zoo import PolyNorm as PolyNorm
 from kafnets.zoo import PReLU as PReLU
+from kafnets.zoo import Rational as Rational
+from kafnets.zoo import Sine as Sine
 from kafnets.zoo import SoftMaxout as SoftMaxout
 from kafnets.zoo import SReLU as SReLU
+from kafnets.zoo import SwiGLU as SwiGLU
 
 __all__: list[str]
 __version__: str

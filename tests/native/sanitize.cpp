@@ -7,6 +7,7 @@
 #include <random>
 
 #include "bandwidths.h"
+#include "bells.h"
 #include "cubics.h"
 #include "hermite.h"
 #include "hinges.h"
@@ -140,6 +141,9 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
   check_table<T, Hinges>({6, 1, 1, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
     return std::max(0.0, s) + t[0] * std::max(0.0, s - t[3]) + t[1] * std::max(0.0, t[4] - s) +
            t[2] * std::max(0.0, t[5] - s);
+  });
+  check_table<T, Bells>({4, 0.8, 0, 0, 0, 0}, batch, neurons, positions, threads, [](const double* t, double s) {
+    return t[0] * std::exp(-0.8 * (s - t[2]) * (s - t[2])) + t[1] * std::exp(-0.8 * (s - t[3]) * (s - t[3]));
   });
   check_table<T, Powers>({3, 0, 0, 0, 0, 0}, batch, neurons, positions, threads,
                            [](const double* t, double s) { return t[0] + t[1] * s + t[2] * s * s; });

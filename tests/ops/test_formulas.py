@@ -8,7 +8,7 @@ from torch import Tensor
 
 from kafnets import Dictionary, Expansion, Gaussian
 from kafnets.functional import kaf
-from kafnets.ops import hermite_sum, hinge_sum, native, piecewise_cubic, power_sum, use_backend
+from kafnets.ops import bell_sum, hermite_sum, hinge_sum, native, piecewise_cubic, power_sum, use_backend
 from tests.ops.cases import RUNNABLE
 
 LEARNED = Expansion(Gaussian(1.0, "neuron"), Dictionary.of([-2.5 + 0.45 * k for k in range(12)]))
@@ -28,6 +28,8 @@ OPS: dict[str, tuple[int, Op]] = {
     "a line": (2, lambda s, t, dim: power_sum(s, t, dim=dim)),
     "hermite": (9, lambda s, t, dim: hermite_sum(s, t, dim=dim)),
     "one hermite": (1, lambda s, t, dim: hermite_sum(s, t, dim=dim)),
+    "bells": (14, lambda s, t, dim: bell_sum(s, t[:, :7], t[:, 7:], 0.8, dim=dim)),
+    "one narrow bell": (2, lambda s, t, dim: bell_sum(s, t[:, :1], t[:, 1:], 50.0, dim=dim)),
     "bandwidths": (
         13,
         lambda s, t, dim: kaf(s, t[:, :-1], LEARNED, dim, gamma=t[:, -1].exp()),

@@ -71,6 +71,11 @@ def mish(s: Array) -> Array:
     return s * np.tanh(softplus(s))
 
 
+def squared_relu(s: Array) -> Array:
+    """max(0, s)^2."""
+    return relu(s) ** 2
+
+
 # Parametric
 
 
@@ -108,7 +113,31 @@ def pact(s: Array, function: Callable[[Array], Array], weight: Array) -> Array:
     return s + weight * (function(s) - s)
 
 
+def sine(s: Array, height: Array, frequency: Array) -> Array:
+    """A sin(omega s)."""
+    return height * np.sin(frequency * s)
+
+
+def xielu(s: Array, positive: Array, negative: Array, beta: float = 0.5) -> Array:
+    """Alpha_p s^2 + beta s right of 0, alpha_n (exp(s) - 1 - s) + beta s left of it."""
+    below = np.minimum(s, 0.0)
+    return np.where(s > 0, positive * s**2, negative * (np.expm1(below) - below)) + beta * s
+
+
+def poly_norm(s: Array, weight: Array, bias: Array) -> Array:
+    """B + sum_i w_i s^i / sqrt(mean(s^(2 i)) + 1e-6), the mean over channels."""
+    powers = [s, s**2, s**3]
+    return bias + sum(
+        w * p / np.sqrt((p**2).mean(-1, keepdims=True) + 1e-6) for w, p in zip(weight, powers, strict=True)
+    )
+
+
 # Non-parametric
+
+
+def rational(s: Array, numerator: Array, denominator: Array) -> Array:
+    """(a_0 + a_1 s + ...) / (1 + |b_1 s + b_2 s^2 + ...|), coefficients (6, N) and (4, N)."""
+    return polynomial(s, numerator) / (1 + np.abs(s * polynomial(s, denominator)))
 
 
 def apl(s: Array, slopes: Array, places: Array) -> Array:
@@ -184,6 +213,14 @@ def interpolating_knots(values: Array, basis: Basis) -> Array:
     matrix[0] = np.eye(count)[0]
     matrix[-1] = np.eye(count)[-1]
     return np.linalg.solve(matrix, values).astype(np.float64)
+
+
+# Functions of pairs, the gate second
+
+
+def gated(s: Array, gate: Callable[[Array], Array]) -> Array:
+    """The first of each pair of neighbors times the gate of the second."""
+    return s[..., ::2] * gate(s[..., 1::2])
 
 
 # Functions of a group

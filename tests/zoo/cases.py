@@ -13,6 +13,7 @@ import kafnets
 from kafnets.registry import accepted, facts_of, find
 from tests import oracle
 from tests.oracle import activations as ref
+from tests.oracle import family
 
 Array = NDArray[np.float64]
 
@@ -72,6 +73,12 @@ def _kaf2d(module: Any, s: Array) -> Array:
     return oracle.kaf2d(s, _array(module.alpha), grid, oracle.twin(module.kernel))
 
 
+def _multi_kaf(module: Any, s: Array) -> Array:
+    grid = oracle.equispaced(module.dictionary_size, 3.0)
+    kernels = [oracle.twin(each) for each in module.kernels]
+    return family.multi_kaf(s, _array(module.alpha), _array(module.mixing_weights), grid, kernels).value
+
+
 def _groups(module: Any, h: Array) -> Array:
     z = h @ _array(module.linear.weight).T + _array(module.linear.bias)
     return z.reshape(*h.shape[:-1], module.num_features, module.pieces)
@@ -96,6 +103,20 @@ ORACLE: dict[str, Callable[[Any, Array], Array]] = {
     "gelu": lambda m, s: ref.gelu(s),
     "mish": lambda m, s: ref.mish(s),
     "pact": lambda m, s: ref.pact(s, ref.mish, _array(m.weight)),
+    "squared_relu": lambda m, s: ref.squared_relu(s),
+    "sine": lambda m, s: ref.sine(s, _array(m.height), _array(m.frequency)),
+    "xielu": lambda m, s: ref.xielu(s, _array(m.alpha_positive), _array(m.alpha_negative)),
+    "poly_norm": lambda m, s: ref.poly_norm(s, _array(m.weight), _array(m.bias)),
+    "rational": lambda m, s: ref.rational(
+        s, *(_array(each).T.repeat(FEATURES // m.groups, 1) for each in (m.numerator, m.denominator))
+    ),
+    "glu": lambda m, s: ref.gated(s, ref.sigmoid),
+    "swiglu": lambda m, s: ref.gated(s, ref.swish),
+    "kaf_glu": lambda m, s: ref.gated(s, lambda gates: ref.swish(gates) + _kaf(m.kaf, gates)),
+    "multi_kaf": _multi_kaf,
+    "learned_dictionary_kaf": lambda m, s: (
+        family.bells(s, _array(m.alpha), _array(m.dictionary), m.gamma).value
+    ),
     "generalized_tanh": lambda m, s: ref.generalized_tanh(s, _array(m.a), _array(m.b)),
     "prelu": lambda m, s: ref.prelu(s, _array(m.weight)),
     "pelu": lambda m, s: ref.pelu(s, _array(m.alpha), _array(m.beta)),

@@ -45,7 +45,7 @@ def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> nn.Mo
 
 def repeated(name: str, shared: nn.Module, dtype: torch.dtype, **options: Any) -> nn.Module:
     """The module that has a copy of its function for every channel."""
-    alone = kafnets.create(name, WIDTH, dtype=dtype, **options).eval()
+    alone = kafnets.create(name, WIDTH, groups=functions(name), dtype=dtype, **options).eval()
     times = functions(name) // getattr(shared, "groups")  # noqa: B009
     with torch.no_grad():
         for (key, own), given in zip(alone.named_parameters(), shared.parameters(), strict=True):
@@ -127,7 +127,7 @@ def test_state_dict_and_repr(name: str) -> None:
     other.load_state_dict(shared.state_dict())
     torch.testing.assert_close(other(s), shared(s), rtol=0, atol=0)
     assert f"{WIDTH}, groups=3" in repr(shared)
-    assert "groups" not in repr(kafnets.create(name, WIDTH))
+    assert "groups" not in repr(kafnets.create(name, WIDTH, groups=functions(name)))
     assert repr(find(name)()).startswith(f"{type(shared).__name__}(1")
     with pytest.raises(RuntimeError, match="size mismatch"):
         kafnets.create(name, WIDTH).load_state_dict(shared.state_dict())

@@ -95,6 +95,12 @@ def _saf(m: Any, s: Tensor) -> Tensor:
     return value + (s - inside) * slope
 
 
+def _rational(m: Any, s: Tensor) -> Tensor:
+    a, b = (each.repeat_interleave(s.shape[1] // m.groups, 0) for each in (m.numerator, m.denominator))
+    above = sum((a[:, i] * s**i for i in range(6)), torch.zeros_like(s))
+    return above / (1 + sum((b[:, i] * s ** (i + 1) for i in range(4)), torch.zeros_like(s)).abs())
+
+
 def _noisy(hard: Callable[[Tensor], Tensor], linear: Callable[[Tensor], Tensor]) -> Plain:
     def formula(m: Any, s: Tensor) -> Tensor:
         h, u = hard(s), linear(s)
@@ -121,6 +127,22 @@ PLAIN: dict[str, Plain] = {
     ),
     "beta_swish": lambda m, s: s * torch.sigmoid(m.beta * s),
     "pact": lambda m, s: s + m.weight * (functional.mish(s) - s),
+    "sine": lambda m, s: m.height * torch.sin(m.frequency * s),
+    "xielu": lambda m, s: (
+        m.beta * s
+        + torch.where(s > 0, m.alpha_positive * s**2, m.alpha_negative * (torch.expm1(s.clamp(max=0)) - s))
+    ),
+    "poly_norm": lambda m, s: (
+        m.bias
+        + sum(
+            w * p / (p.square().mean(1, keepdim=True) + m.EPS).sqrt()
+            for w, p in zip(m.weight, (s, s**2, s**3), strict=True)
+        )
+    ),
+    "rational": _rational,
+    "glu": lambda m, s: functional.glu(torch.cat([s[:, ::2], s[:, 1::2]], 1)),
+    "swiglu": lambda m, s: s[:, ::2] * functional.silu(s[:, 1::2]),
+    "kaf_glu": lambda m, s: s[:, ::2] * m.kaf(s[:, 1::2]),
     "apl": lambda m, s: s.relu() + (m.slopes * (m.places - s[..., None]).relu()).sum(-1),
     "paf": lambda m, s: sum((a * s**k for k, a in enumerate(m.coefficients.unbind(1))), torch.zeros_like(s)),
     "hermite": _hermite,

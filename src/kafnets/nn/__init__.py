@@ -1,4 +1,4 @@
-"""Modules, and what starts, watches and regularizes them. Importing registers KAF and KAF2D."""
+"""Modules, and what starts, watches and regularizes them. Importing registers KAFs of all kinds."""
 
 from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
@@ -17,8 +17,10 @@ from kafnets.nn.embedding import KAFEmbedding as KAFEmbedding
 from kafnets.nn.embedding import PeriodicEmbedding as PeriodicEmbedding
 from kafnets.nn.kaf import KAF as KAF
 from kafnets.nn.kaf2d import KAF2D as KAF2D
+from kafnets.nn.learned_dictionary import LearnedDictionaryKAF as LearnedDictionaryKAF
 from kafnets.nn.monitor import Monitor as Monitor
 from kafnets.nn.monitor import monitor as monitor
+from kafnets.nn.multi_kaf import MultiKAF as MultiKAF
 from kafnets.nn.refine import refine as refine
 from kafnets.nn.regularization import distance_from_start as distance_from_start
 from kafnets.nn.regularization import param_groups as param_groups

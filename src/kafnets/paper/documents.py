@@ -90,6 +90,7 @@ GENERATED: dict[str, Maker] = {
     "evidence": lambda evidence: verdict_tables.question_table(verdicts(evidence)).markdown(),
     "sensorless-paper": _table(tables.sensorless_paper),
     "sensorless": _table(tables.sensorless_all),
+    "sensorless-recent": _table(tables.sensorless_recent),
     "sensorless-short": _table(tables.sensorless_short),
     "dictionary-sizes": _table(tables.dictionary_sizes),
     "susy": _titled(partial(tables.susy, profiles=["sample"])),

@@ -11,7 +11,7 @@ from kafnets.paper import susy as susy_experiment
 from kafnets.paper.evidence import Evidence, Missing
 from kafnets.paper.published import REVIEWED, shown_name
 from kafnets.paper.verdict_tables import shown_p
-from kafnets.registry import facts_of
+from kafnets.registry import facts_of, own_names
 
 COMPARED = ("apl", "saf", "maxout", "kaf", "kaf2d")
 """The rows of Table 1."""
@@ -85,6 +85,14 @@ def sensorless_all(evidence: Evidence) -> Table:
     order = sorted(found, key=lambda cell: cell.mean, reverse=True)
     named = {cell.label: cell.label for cell in order}
     return _by_depth(evidence, "Sensorless, test accuracy", "activation", named, (1, 2, 3))
+
+
+def sensorless_recent(evidence: Evidence) -> Table:
+    """What is younger than the paper, beside KAF, best first."""
+    found = evidence.cells("sensorless", "paper", ["kaf", *{*own_names()} - {*REVIEWED}], [2])
+    found = sorted(found, key=lambda cell: cell.mean, reverse=True)
+    rows = tuple((cell.label, _score(cell), _seeds(cell), _size(cell)) for cell in found)
+    return Table("Sensorless, 2 layers", ("activation", "test accuracy", "seeds", "parameters"), rows)
 
 
 def sensorless_short(evidence: Evidence) -> Table:

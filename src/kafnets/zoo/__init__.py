@@ -8,8 +8,12 @@ from kafnets.zoo.fixed import Mish as Mish
 from kafnets.zoo.fixed import ReLU as ReLU
 from kafnets.zoo.fixed import Sigmoid as Sigmoid
 from kafnets.zoo.fixed import Softplus as Softplus
+from kafnets.zoo.fixed import SquaredReLU as SquaredReLU
 from kafnets.zoo.fixed import Swish as Swish
 from kafnets.zoo.fixed import Tanh as Tanh
+from kafnets.zoo.gated import GLU as GLU
+from kafnets.zoo.gated import KAFGLU as KAFGLU
+from kafnets.zoo.gated import SwiGLU as SwiGLU
 from kafnets.zoo.maxout import LpMaxout as LpMaxout
 from kafnets.zoo.maxout import LpUnit as LpUnit
 from kafnets.zoo.maxout import Maxout as Maxout
@@ -22,7 +26,11 @@ from kafnets.zoo.parametric import SReLU as SReLU
 from kafnets.zoo.piecewise import APL as APL
 from kafnets.zoo.polynomials import PAF as PAF
 from kafnets.zoo.polynomials import Hermite as Hermite
+from kafnets.zoo.polynomials import Rational as Rational
+from kafnets.zoo.recent import XIELU as XIELU
 from kafnets.zoo.recent import PAct as PAct
+from kafnets.zoo.recent import PolyNorm as PolyNorm
+from kafnets.zoo.recent import Sine as Sine
 from kafnets.zoo.splines import SAF as SAF
 from kafnets.zoo.stochastic import NoisyHardSigmoid as NoisyHardSigmoid
 from kafnets.zoo.stochastic import NoisyHardTanh as NoisyHardTanh

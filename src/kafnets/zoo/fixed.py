@@ -6,7 +6,8 @@ can overwrite their input do so with ``inplace=True``.
 
 from typing import ClassVar
 
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from kafnets.registry import Facts, register
 
@@ -159,3 +160,16 @@ class Mish(nn.Mish):
 
     def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
         super().__init__(inplace)
+
+
+@register("squared_relu")
+class SquaredReLU(nn.Module):
+    r"""The square of the rectifier, :math:`g(s) = \max\{0, s\}^2`."""
+
+    facts: ClassVar[Facts] = _facts("So et al., 2021", "max(0, s)²", smooth=True)
+
+    def __init__(self, num_features: int | None = None, *, dim: int = 1, inplace: bool = False) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.relu(input).square()

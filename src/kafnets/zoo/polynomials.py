@@ -164,3 +164,79 @@ class Hermite(_Sum):
             before = functions[k - 1] if k else 0.0
             functions.append(np.sqrt(2 / (k + 1)) * places * functions[k] - np.sqrt(k / (k + 1)) * before)
         return np.stack(functions, axis=-1)
+
+
+@register("rational")
+class Rational(ByChannel):
+    r"""A quotient of polynomials.
+
+    .. math:: g(s) = (a_0 + a_1 s + \ldots + a_5 s^5) / (1 + |b_1 s + \ldots + b_4 s^4|)
+
+    Neighboring channels share a function, in 8 groups, as in the Kolmogorov-Arnold transformer. It starts
+    as the Padé approximant of Swish, times a factor that keeps the variance: the mean square over a standard
+    normal input is 1/2, which is what the weights of the builders, He's, suppose. Not to decay.
+
+    Args:
+        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: 8, or
+            the largest number below that divides N.
+        dim: the channel axis.
+        inplace: accepted and ignored.
+        device: where the parameters live.
+        dtype: their type.
+
+    Attributes:
+        numerator: the :math:`a_i`, a parameter ``(groups, 6)``.
+        denominator: the :math:`b_i`, ``(groups, 4)``.
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        "polynomials",
+        source="Yang and Wang, 2024",
+        formula="Σ a_i s^i / (1 + |Σ b_i s^i|)",
+        parameters="10 * groups / num_features",
+        smooth=False,
+        local="no",
+        regularization="no",
+        plottable=True,
+    )
+    undecayed_parameters = ("numerator", "denominator")
+    SWISH: ClassVar = ((0.0, 1 / 2, 1 / 4, 3 / 56, 1 / 168, 1 / 3360), (0.0, 3 / 28, 0.0, 1 / 1680))
+    """From s / 2 (1 + tanh(s / 2)) and the approximant of tanh with the degrees 3 and 4."""
+    GAIN: ClassVar[float] = 1.1854963344068428
+    """By which the mean square becomes 1/2."""
+
+    def __init__(
+        self,
+        num_features: int = 1,
+        *,
+        groups: int | None = None,
+        dim: int = 1,
+        inplace: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if groups is None and isinstance(num_features, int) and num_features > 0:
+            groups = max(count for count in range(1, 9) if num_features % count == 0)
+        super().__init__(num_features, dim, groups)
+        self.numerator = nn.Parameter(torch.empty(self.groups, 6, device=device, dtype=dtype))
+        self.denominator = nn.Parameter(torch.empty(self.groups, 4, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Reset the parameters."""
+        numerator, denominator = (self.numerator.new_tensor(each) for each in self.SWISH)
+        with torch.no_grad():
+            self.numerator.copy_((self.GAIN * numerator).expand_as(self.numerator))
+            self.denominator.copy_(denominator.expand_as(self.denominator))
+
+    def activate(self, s: Tensor, dim: int) -> Tensor:
+        above, below = (self.along(each.T, s, dim) for each in (self.numerator, self.denominator))
+        return _horner(above, s) / (1 + (_horner(below, s) * s).abs())
+
+
+def _horner(coefficients: Tensor, s: Tensor) -> Tensor:
+    result = coefficients[-1].expand_as(s)
+    for coefficient in coefficients.flip(0)[1:]:
+        result = result * s + coefficient
+    return result

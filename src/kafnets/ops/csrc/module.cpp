@@ -57,6 +57,7 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "powers", powers_entry);
   define(m, "hermite", hermite_entry);
   define(m, "cubics", cubics_entry);
+  define(m, "bells", bells_entry);
   define(m, "kaf_slopes", kaf_slopes_entry);
   define(m, "kaf_slopes_by_bandwidth", kaf_slopes_by_bandwidth_entry);
   m.def("baked_forward_float32", baked_float32, nb::call_guard<nb::gil_scoped_release>());
