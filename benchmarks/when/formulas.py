@@ -1,7 +1,7 @@
 """Smooth formulas to learn: Feynman equations and special functions, each with the ranges of its variables.
 
 The equations and their numbers are those of Udrescu and Tegmark (2020), "AI Feynman", with similar ranges;
-special functions are of the kinds in Liu et al. (2024), "KAN".
+special functions are of the kinds in Liu et al. (2024), "KAN", whose tutorials have the first three.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,12 @@ class Formula:
 
 ONE_TO_FIVE = (1.0, 5.0)
 FORMULAS = {
+    "tutorial 1": Formula(lambda x, y: np.exp(np.sin(np.pi * x) + y**2), ((-1, 1),) * 2),
+    "tutorial 2": Formula(lambda x, y: special.j0(20 * x) + y**2, ((-1, 1),) * 2),
+    "tutorial 3": Formula(
+        lambda a, b, c, d: np.exp((np.sin(np.pi * (a**2 + b**2)) + np.sin(np.pi * (c**2 + d**2))) / 2),
+        ((-1, 1),) * 4,
+    ),
     "I.6.2": Formula(lambda s, t: np.exp(-((t / s) ** 2) / 2) / np.sqrt(2 * np.pi * s**2), ((1, 3), (1, 3))),
     "elliptic integral F": Formula(special.ellipkinc, ((0, np.pi / 2), (0, 0.95))),
     "I.12.11": Formula(

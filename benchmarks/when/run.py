@@ -53,8 +53,11 @@ def _mlp(activation: Any, layers: int, **options: Any) -> Maker:
     return make
 
 
-def _edgewise(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Module:
-    return kafnets.edgewise_mlp(inputs, (width,), outputs, generator=generator)
+def _edgewise(**options: Any) -> Maker:
+    def make(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Module:
+        return kafnets.edgewise_mlp(inputs, (width,), outputs, generator=generator, **options)
+
+    return make
 
 
 METHODS: dict[str, Maker] = {
@@ -67,7 +70,8 @@ METHODS: dict[str, Maker] = {
     "kaf": _mlp("kaf", 2),
     "kaf on silu": _mlp("kaf", 2, base="silu"),
     "kaf2d": _mlp("kaf2d", 2),
-    "edgewise": _edgewise,
+    "edgewise": _edgewise(),
+    "edgewise, linear parts": _edgewise(base=None, input_boundary=1.0, normalize_from=1),
 }
 
 

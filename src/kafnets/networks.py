@@ -75,7 +75,9 @@ def edgewise_mlp(
     outputs: int = 1,
     *,
     dictionary_size: int = 8,
-    input_boundary: float = 1.0,
+    input_boundary: float = 1.25,
+    base: str | None = "silu",
+    normalize_from: int = 32,
     generator: torch.Generator | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
@@ -84,7 +86,8 @@ def edgewise_mlp(
     """A network in which every connection has a function of its own: a Kolmogorov-Arnold network of KAFs.
 
     Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
-    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalization.
+    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalization if
+    they have many inputs: of few it leaves too little, of two only their order.
 
     >>> kafnets.edgewise_mlp(4, (8,), 1)(torch.zeros(10, 4)).shape
     torch.Size([10, 1])
@@ -94,17 +97,23 @@ def edgewise_mlp(
         hidden: the outputs of each hidden layer.
         outputs: of the last layer.
         dictionary_size: of the expansions.
-        input_boundary: the dictionaries of the first layer reach from minus this to this.
+        input_boundary: the dictionaries of the first layer reach from minus this to this, a little beyond
+            the features.
+        base: of the layers; None: linear parts.
+        normalize_from: the number of inputs from which on a layer stands behind layer normalization.
         generator: source of the first values; torch's default one if None.
         device: where the parameters live.
         dtype: their type.
         options: for the layers.
     """
-    options |= {"dictionary_size": dictionary_size, "generator": generator, "device": device, "dtype": dtype}
+    options |= {"dictionary_size": dictionary_size, "base": base}
+    options |= {"generator": generator, "device": device, "dtype": dtype}
     first, *others = itertools.pairwise([inputs, *([hidden] if isinstance(hidden, int) else hidden), outputs])
     layers: list[nn.Module] = [EdgewiseKAF(*first, **options | {"boundary": input_boundary})]
     for before, after in others:
-        layers += [nn.LayerNorm(before, device=device, dtype=dtype), EdgewiseKAF(before, after, **options)]
+        if before >= normalize_from:
+            layers.append(nn.LayerNorm(before, device=device, dtype=dtype))
+        layers.append(EdgewiseKAF(before, after, **options))
     return nn.Sequential(*layers)
 
 

@@ -1,32 +1,38 @@
 """The layer with a function for each connection, and its network."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 
 import kafnets
 from tests import oracle
+from tests.oracle import outside
 
 
+@pytest.mark.parametrize("base", [None, "silu", "tanh"])
 @pytest.mark.parametrize("kernel", [None, kafnets.Gaussian(2.0), kafnets.Softplus(), kafnets.Polynomial(2)])
-def test_agrees_with_the_oracle(kernel: kafnets.Kernel | None) -> None:
-    layer = kafnets.EdgewiseKAF(4, 3, dictionary_size=5, kernel=kernel, dtype=torch.float64)
+def test_agrees_with_the_oracle(kernel: kafnets.Kernel | None, base: str | None) -> None:
+    layer = kafnets.EdgewiseKAF(4, 3, dictionary_size=5, kernel=kernel, base=base, dtype=torch.float64)
     x = torch.randn(6, 2, 4, dtype=torch.float64, requires_grad=True)
     upstream = torch.randn(6, 2, 3, dtype=torch.float64)
     alpha, weight, bias = (each.detach().numpy() for each in (layer.alpha, layer.weight, layer.bias))
     rows, d, formula = x.detach().numpy(), layer.dictionary.numpy(), oracle.twin(layer.kernel)
-    expected = oracle.edgewise_kaf(rows, alpha, d, formula) + rows @ weight.T + bias
+    fixed, slope = outside.base(base or "identity", rows)
+    expected = oracle.edgewise_kaf(rows, alpha, d, formula) + fixed @ weight.T + bias
     np.testing.assert_allclose(layer(x).detach().numpy(), expected, rtol=1e-12, atol=1e-12)
     layer(x).backward(upstream)
     gradients = oracle.edgewise_kaf_gradients(rows, alpha, d, formula, upstream.numpy())
     assert x.grad is not None
     assert layer.alpha.grad is not None
-    np.testing.assert_allclose(x.grad.numpy(), gradients.s + upstream.numpy() @ weight, rtol=1e-10)
+    np.testing.assert_allclose(x.grad.numpy(), gradients.s + slope * (upstream.numpy() @ weight), rtol=1e-10)
     np.testing.assert_allclose(layer.alpha.grad.numpy(), gradients.alpha, rtol=1e-10, atol=1e-12)
 
 
-def test_an_output_is_the_sum_of_its_functions() -> None:
-    layer = kafnets.EdgewiseKAF(4, 3, dtype=torch.float64)
+@pytest.mark.parametrize("base", [None, "silu"])
+def test_an_output_is_the_sum_of_its_functions(base: str | None) -> None:
+    layer = kafnets.EdgewiseKAF(4, 3, base=base, dtype=torch.float64)
     places = torch.linspace(-2, 2, 5, dtype=torch.float64)
     functions = layer.functions(places)
     assert functions.shape == (3, 4, 5)
@@ -68,3 +74,37 @@ def test_mistakes_are_named() -> None:
         kafnets.EdgewiseKAF(0, 3)
     with pytest.raises(ValueError, match="fixed gamma"):
         kafnets.EdgewiseKAF(4, 3, kernel=kafnets.Gaussian(learn_gamma=True))
+
+
+def test_weights_for_another_base_are_refused() -> None:
+    plain, other = kafnets.EdgewiseKAF(4, 3), kafnets.EdgewiseKAF(4, 3, base="silu")
+    for one, two in ((plain, other), (other, plain)):
+        with pytest.raises(RuntimeError, match="base"):
+            one.load_state_dict(two.state_dict())
+    assert "base='silu'" in repr(other)
+    with pytest.raises(ValueError, match="base 'sillu' is not known: did you mean 'silu'"):
+        kafnets.EdgewiseKAF(4, 3, base="sillu")
+
+
+def test_narrow_layers_are_not_normalized() -> None:
+    """Two numbers behind layer normalization are 1 and -1, whatever they were."""
+    narrow, wide = kafnets.edgewise_mlp(3, (2,), 1), kafnets.edgewise_mlp(3, (32, 4), 1)
+    assert [type(each).__name__ for each in narrow] == ["EdgewiseKAF", "EdgewiseKAF"]
+    assert [type(each).__name__ for each in wide] == [
+        "EdgewiseKAF",
+        "LayerNorm",
+        "EdgewiseKAF",
+        "EdgewiseKAF",
+    ]
+
+
+@pytest.mark.parametrize("change", [kafnets.calibrate, lambda net, x: kafnets.refine(net, 12)])
+def test_a_changed_dictionary_keeps_the_base(
+    change: Callable[[torch.nn.Module, torch.Tensor], object],
+) -> None:
+    network = kafnets.edgewise_mlp(2, (3,), 1, generator=torch.Generator().manual_seed(0)).double()
+    x = 2 * torch.rand(300, 2, dtype=torch.float64) - 1
+    before = network(x)
+    change(network, x)
+    assert all("silu" in repr(each) for each in network)
+    assert (network(x) - before).abs().max() < 0.3 * before.std()

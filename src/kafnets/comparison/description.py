@@ -138,8 +138,10 @@ class Description:
                 **self.options,
             )
         elif self.network == "edgewise":
+            # As it was when the first of these runs were stored: configs do not name what is not changed.
+            earlier: dict[str, Any] = {"input_boundary": 1.0, "base": None, "normalize_from": 1}
             network = edgewise_mlp(
-                splits.inputs, self.hidden, splits.outputs, generator=generator, **self.options
+                splits.inputs, self.hidden, splits.outputs, generator=generator, **earlier | self.options
             )
         else:
             network = self.architecture(splits).build(generator)

@@ -1,6 +1,7 @@
 """A layer in which every connection has a function of its own."""
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -11,17 +12,19 @@ from torch.nn.functional import linear
 
 from kafnets.checks import check_integer
 from kafnets.expansion import Expansion, Tails
+from kafnets.fixed_functions import Base
 from kafnets.functional import EDGEWISE_KERNEL, edgewise
 from kafnets.kernels import Kernel
 from kafnets.nn.activation import full_precision, leaf_of_trace
 from kafnets.nn.dictionary import DictionaryModule
+from kafnets.ops.fixed_functions import TORCH_FUNCTIONS
 from kafnets.ops.kaf import terms
 
 
 class EdgewiseKAF(DictionaryModule):
     r"""A layer whose connections are learned functions, as in Kolmogorov-Arnold networks.
 
-    .. math:: y_o = b_o + \sum_i \Bigl( w_{o,i} \, x_i + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Bigr)
+    .. math:: y_o = b_o + \sum_i \Bigl( w_{o,i} \, b(x_i) + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Bigr)
 
     It stands in the place of a linear map *and* its activation, with D + 1 numbers per connection where a KAF
     has D per neuron:
@@ -30,8 +33,8 @@ class EdgewiseKAF(DictionaryModule):
     >>> nn.Sequential(first, nn.LayerNorm(32), second)(torch.rand(5, 48)).shape
     torch.Size([5, 11])
 
-    What goes in must meet the dictionary: normalize it, as ``kafnets.edgewise_mlp`` does. Beyond the
-    dictionary a Gaussian expansion is 0 and the linear part is what is left.
+    What goes in must meet the dictionary, which should reach a little beyond it: near its ends an expansion
+    has few terms. Beyond the dictionary a Gaussian expansion is 0, and :math:`w \, b` is what is left.
 
     Shape: input ``(..., in_features)``, output ``(..., out_features)``. For its gradients a call keeps some
     three times ``dictionary_size`` numbers per input. Half precision is computed in float32.
@@ -44,6 +47,7 @@ class EdgewiseKAF(DictionaryModule):
         kernel: None: ``Gaussian()`` with bandwidth :math:`1 / \Delta^2`, for a spacing of :math:`\Delta`,
             not learned. The paper's rule of thumb, six times less, is for longer dictionaries: with the few
             elements that a connection has, its terms are so wide that all functions are alike.
+        base: the name of the fixed function b, such as "silu"; None: :math:`b(x) = x`.
         tails: how expansions go on outside the dictionary: "zero", "constant" or "linear".
         dictionary: strictly increasing values to use in place of the equispaced ones.
         generator: source of the random first values; torch's default one if None.
@@ -52,7 +56,7 @@ class EdgewiseKAF(DictionaryModule):
 
     Attributes:
         alpha: the mixing coefficients, ``(out_features, in_features, dictionary_size)``.
-        weight: the linear part, ``(out_features, in_features)``.
+        weight: that of b, ``(out_features, in_features)``.
         bias: ``(out_features,)``.
         dictionary: a buffer ``(dictionary_size,)``.
     """
@@ -70,6 +74,7 @@ class EdgewiseKAF(DictionaryModule):
         dictionary_size: int = 8,
         boundary: float = 3.0,
         kernel: Kernel | None = None,
+        base: str | None = None,
         tails: Tails = "zero",
         dictionary: ArrayLike | Tensor | None = None,
         generator: torch.Generator | None = None,
@@ -85,6 +90,7 @@ class EdgewiseKAF(DictionaryModule):
             boundary=boundary,
             dictionary=dictionary,
             kernel=EDGEWISE_KERNEL if kernel is None else kernel,
+            base=None if base is None else Base(base, "weighted"),
             tails=tails,
         )
         if expansion.learn_gamma:
@@ -128,21 +134,26 @@ class EdgewiseKAF(DictionaryModule):
         dtype = torch.promote_types(torch.promote_types(input.dtype, self.alpha.dtype), torch.float32)
         with full_precision(input):
             x = input.to(dtype)
-            straight = linear(x, self.weight.to(dtype), self.bias.to(dtype))
-            return (edgewise(x, self.alpha, self.expansion) + straight).to(input.dtype)
+            fixed = linear(self._base(x), self.weight.to(dtype), self.bias.to(dtype))
+            return (edgewise(x, self.alpha, replace(self.expansion, base=None)) + fixed).to(input.dtype)
+
+    def _base(self, x: Tensor) -> Tensor:
+        base = self.expansion.base
+        return x if base is None else TORCH_FUNCTIONS[base.function](x)
 
     def functions(self, s: Tensor) -> Tensor:
-        """Every connection's function, its linear part included, at the places ``s``, ``(places,)``.
+        """Every connection's function, its fixed part included, at the places ``s``, ``(places,)``.
 
         Returns:
             ``(out_features, in_features, places)``: an output is the sum of its row, and its bias.
         """
         if s.dim() != 1:
             raise ValueError(f"s must have one axis, the places to look at, got shape {tuple(s.shape)}")
-        return self.alpha @ terms(self.expansion, s).T + self.weight[..., None] * s
+        return self.alpha @ terms(self.expansion, s).T + self.weight[..., None] * self._base(s)
 
     def extra_repr(self) -> str:
         return (
             f"{self.in_features}, {self.out_features}, dictionary_size={self.dictionary_size}, "
             f"kernel={type(self.kernel).__name__}"
+            + ("" if self.expansion.base is None else f", base={self.expansion.base.function!r}")
         )

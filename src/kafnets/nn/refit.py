@@ -81,7 +81,7 @@ class Functions:
         for block in rows.split(ROWS):
             with torch.no_grad(), use_backend("portable"):
                 if self.alpha.dim() - self.expansion.dimensions == 2:
-                    results.append(edgewise(block, self.alpha, self.expansion))
+                    results.append(edgewise(block, self.alpha, replace(self.expansion, base=None)))
                 elif self.expansion.dimensions == 1:
                     results.append(kaf(block, self.alpha, self.expansion, -1, gamma=self.gamma))
                 else:
