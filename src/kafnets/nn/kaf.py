@@ -1,6 +1,6 @@
 """Kernel activation functions."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 import torch
@@ -19,6 +19,18 @@ from kafnets.starts import Init, draw_blocks, resolve_init
 
 LARGEST_GAMMA = 1e30
 """Of learned bandwidths: an infinite one would meet distances of 0 and give NaN."""
+
+
+class KAFOptions(TypedDict, total=False):
+    """What modules that hold KAFs hand on to them."""
+
+    groups: int | None
+    dictionary_size: int | None
+    boundary: float
+    kernel: Kernel | None
+    tails: Tails
+    dictionary: ArrayLike | Tensor | None
+    init: Init
 
 
 class KernelActivation(DictionaryModule, Activation):

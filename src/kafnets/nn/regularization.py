@@ -46,7 +46,8 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
             # off stays off.
             term = torch.linalg.vector_norm(alpha.reshape(len(alpha), -1), dim=1).sum()
         else:
-            term = alpha.abs().sum() if p == 1 else alpha.square().sum()
+            # Coefficients may be complex.
+            term = alpha.abs().sum() if p == 1 else alpha.abs().square().sum()
         total = term if total is None else total + term.to(total.device)
     return torch.zeros(()) if total is None else total
 
