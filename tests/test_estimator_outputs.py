@@ -97,7 +97,7 @@ def test_losses_that_cannot_be() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             KafnetRegressor(**options).fit(features, target)
-    with pytest.raises(ValueError, match="y must be numbers from 0, not all of them 0, for loss='poisson'"):
+    with pytest.raises(ValueError, match="y must be numbers ≥ 0, not all of them 0, for loss='poisson'"):
         KafnetRegressor(loss="poisson").fit(features, target - 200)
     assert Settings(loss="poisson").deciding("regression") == "loss"
 

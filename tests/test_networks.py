@@ -114,7 +114,7 @@ def test_factories() -> None:
     assert isinstance(kaf, kafnets.KAF)
     assert (kaf.dim, kaf.dictionary_size) == (1, 5)
     with pytest.raises(
-        TypeError, match=r"activation must be a name or a function that makes modules, got ReLU\(\)"
+        TypeError, match=r"activation must be a name or a function that creates modules, got ReLU\(\)"
     ):
         kafnets.mlp(3, (4,), 1, nn.ReLU())
 
@@ -154,7 +154,7 @@ def test_arguments_are_checked() -> None:
         kafnets.mlp(0)
     with pytest.raises(ValueError, match="hidden must be an integer ≥ 1, got -3"):
         kafnets.mlp(3, (4, -3))
-    with pytest.raises(ValueError, match="kernel_size must be an odd whole number, got 4"):
+    with pytest.raises(ValueError, match="kernel_size must be an odd integer, got 4"):
         kafnets.cnn(kernel_size=4)
     assert len(kafnets.mlp(3, (), 2)) == 1  # a linear model
 

@@ -30,7 +30,11 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` returns.
+    """The result of :func:`compare`::
+
+        found = kafnets.compare("wine", activations=["kaf"], seeds=2, epochs=10)
+        found.ranking  # a DataFrame
+        print(found.verdict)
 
     Attributes:
         name: of the data.
@@ -59,16 +63,16 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Whether the best is better than ReLU, in words."""
+        """Whether the best is better than ReLU, as a sentence."""
         return self.board.verdict
 
     @cached_property
     def best(self) -> Predictor:
-        """The network that did best in validation, ready for new rows."""
+        """The network with the best validation score, ready to predict new rows."""
         return Predictor.load(self.folder / BEST)
 
     def report(self, path: str | Path | None = None) -> Path:
-        """Write a page with the ranking, learning curves and every learned activation, and tell where it is.
+        """Write an HTML page with the ranking, learning curves and every learned activation; return its path.
 
         Args:
             path: of the page; by default ``report.html`` in the comparison's folder.
@@ -141,7 +145,7 @@ def compare(
     progress: bool = True,
     **training: Any,
 ) -> Comparison:
-    """Train the same network with each activation, several times, and tell which suits the data::
+    """Train the same network with each activation, several times, and rank the activations::
 
         import kafnets
 
@@ -150,31 +154,31 @@ def compare(
         found.best.predict("new.csv")
 
     Rows are divided 70/15/15 into a training, a validation and a test part. ReLU is always among the
-    activations, as the reference. Interrupted, the same call resumes where it was, with identical results.
+    activations, as the reference. After an interruption, the same call resumes with identical results.
 
     Args:
         data: the path of a .csv or .parquet file, a DataFrame of pandas or polars, a dictionary of columns,
-            or an array ``(rows, features)``; or the name of a data set, and then there is no target.
+            or an array ``(rows, features)``; or the name of a data set, without a target.
         target: the column to predict, or its values.
         activations: registered names, or "all".
-        rivals: "forest" and "boosting", ensembles of trees from scikit-learn with a setting tuned in
-            validation: whether a network is the right thing at all.
-        seeds: runs of each, each dividing the rows anew.
-        jobs: runs side by side.
-        task: by default, what the target looks like.
+        rivals: "forest" and "boosting", ensembles of trees from scikit-learn with one setting tuned in
+            validation, to see whether a network suits the data at all.
+        seeds: number of runs per activation, each with its own random division of the rows.
+        jobs: number of runs in parallel.
+        task: default: inferred from the target.
         drop: columns to leave out.
         hidden: widths of the hidden layers.
-        dropout: behind each hidden layer, in the first epoch.
-        n_members: networks per run whose predictions are averaged. They learn side by side from the same
-            rows, each by its own loss, and share their best epoch.
-        embedding: learned functions of single features, beside the features: "kaf", "periodic", or "auto" for
+        dropout: probability of dropout after each hidden layer in the first epoch.
+        n_members: number of networks per run whose predictions are averaged. They are trained together on the
+            same rows, each with its own loss, and share their best epoch.
+        embedding: learned functions of single features as additional inputs: "kaf", "periodic", or "auto" for
             "kaf" in every second network.
         tune: number of settings to try for each activation before its seeds are run, see ``kafnets.tune``;
             the validation part of the first seed chooses. The depth stays. Needs Optuna.
-        output: the folder of results.
+        output: the output folder.
         engine: "local", or "ray" for a Ray cluster.
         tensorboard: log each epoch for TensorBoard as well.
-        progress: show it.
+        progress: show the progress.
         training: ``epochs``, ``learning_rate`` and other settings, see ``kafnets.train.Settings``; by default
             those of ``kafnets.train.recipe``.
     """
@@ -225,10 +229,10 @@ def compare(
         raise SystemExit(0)
     records = finished(planned.runs, output)
     if not {each.label for each in records} & {each.label for each in planned.networks}:
-        why = unfinished[0] if unfinished else "what is there cannot be read"
+        why = unfinished[0] if unfinished else "the stored runs cannot be read"
         raise ValueError(
-            f"no network was trained to its end ({why}): if it diverged, try a smaller learning_rate, else "
-            "run it again"
+            f"no run of a network finished ({why}): if it diverged, try a smaller learning_rate, else run it "
+            "again"
         )
     found = rank(records, wanted=seeds, step_times=_step_times(planned, {each.label for each in records}))
     planned.save_best(records)

@@ -36,14 +36,17 @@ APART = 1e-6
 
 
 def by_quantiles(values: ArrayLike, size: int) -> Dictionary:
-    """A dictionary with equally many values between any two neighbors.
+    """A dictionary at quantiles of the given values.
 
-    Its elements are ``size`` quantiles at equal steps of probability, the smallest and the largest value
-    included. Where values repeat, so that quantiles coincide, they count once, and the widest gaps are halved
-    until there are ``size`` elements.
+    >>> import numpy as np
+    >>> kafnets.dictionaries.by_quantiles(np.arange(9.0) ** 2, 5).values
+    (0.0, 4.0, 16.0, 36.0, 64.0)
+
+    Its elements are ``size`` equispaced quantiles, including the minimum and the maximum. If values repeat,
+    so that quantiles coincide, the widest gaps are halved until there are ``size`` elements.
 
     Args:
-        values: any number of finite values, two of them different.
+        values: finite values, at least two of them different.
         size: the number of elements.
     """
     check_integer("size", size, 2)

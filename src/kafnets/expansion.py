@@ -136,8 +136,8 @@ class Expansion:
         kernel: the kernel. A bandwidth left open is resolved here, so that the expansion's kernel has one.
         dictionary: the elements, along each axis.
         dimensions: 1 for a KAF, 2 for a 2D-KAF.
-        tails: how the sum goes on outside the dictionary: "zero" as the kernels do, which is to 0 for the
-            Gaussian; "constant" with its value at the edge; "linear" with its value and slope there.
+        tails: the function outside the dictionary: "zero": the sum of kernels, which tends to 0 for the
+            Gaussian; "constant": the value at the edge; "linear": a line with the value and slope there.
         base: a fixed function that the sum is added to, or None.
     """
 
@@ -182,17 +182,17 @@ class Expansion:
         tails: Tails = "zero",
         base: Base | str | None = None,
     ) -> Self:
-        r"""The expansion that these options describe; the paper's where they are left out.
+        r"""Create an expansion; the defaults are the paper's.
 
         Args:
             dimensions: 1 for a KAF, 2 for a 2D-KAF.
             dictionary_size: D, the number of equispaced elements along each axis. None: 20, or 10 in two
                 dimensions.
             boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
-            dictionary: strictly increasing values to use in place of the equispaced ones;
-                ``dictionary_size`` and ``boundary`` then do not count.
+            dictionary: strictly increasing values instead of the equispaced ones; ``dictionary_size`` and
+                ``boundary`` are then ignored.
             kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
-            tails: "zero", "constant" or "linear": how the sum goes on outside the dictionary.
+            tails: "zero", "constant" or "linear": the function outside the dictionary.
             base: a fixed function that the sum is added to: a name such as "silu", or a ``Base``.
         """
         if dictionary is None:

@@ -28,7 +28,15 @@ Array = Any
 
 @dataclass(frozen=True)
 class Kernel(Configurable):
-    """What all kernels share. Subclass it to add a kernel of your own.
+    """Base class of kernels. Subclass it to define a custom kernel; its ``value`` is the formula.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Laplacian(kafnets.Kernel):
+    ...     def value(self, xp, s, d):
+    ...         return xp.exp(-xp.abs(s - d))
+    >>> kafnets.KAF(4, kernel=Laplacian())(torch.zeros(3, 4)).shape
+    torch.Size([3, 4])
 
     Activations must be finite where a kernel grows without bound: a sum of infinite terms is NaN.
     """
@@ -156,8 +164,8 @@ class Gaussian(Kernel):
 class Polynomial(Kernel):
     r""":math:`\kappa(s, d) = (1 + s d)^p` with p = ``degree``.
 
-    However long its dictionary, the expansion is one polynomial of degree p, and grows like one: no
-    locality, and large values for large activations.
+    For any size of the dictionary, the expansion is a polynomial of degree p: it is not local, and its values
+    are large for large inputs.
 
     >>> kafnets.KAF(4, kernel=kafnets.Polynomial(2))(torch.zeros(3, 4)).shape
     torch.Size([3, 4])

@@ -198,7 +198,7 @@ def cnn(
     ):
         check_integer(name, value)
     if not isinstance(kernel_size, int) or kernel_size < 1 or kernel_size % 2 == 0:
-        raise ValueError(f"kernel_size must be an odd whole number, got {kernel_size!r}")
+        raise ValueError(f"kernel_size must be an odd integer, got {kernel_size!r}")
     height, breadth = image_size if isinstance(image_size, tuple) else (image_size, image_size)
     check_integer("image_size", height)
     check_integer("image_size", breadth)
@@ -234,8 +234,8 @@ def _nonlinear(
     """A linear map and its activation, or the layer that is both, and the width that comes out."""
     if isinstance(activation, nn.Module):
         raise TypeError(
-            f"activation must be a name or a function that makes modules, got {activation}: each layer "
-            "needs one of its own"
+            f"activation must be a name or a function that creates modules, got {activation}: each layer "
+            "needs its own module"
         )
     factory = find(activation) if isinstance(activation, str) else activation
     called = activation if isinstance(activation, str) else getattr(factory, "__name__", str(factory))

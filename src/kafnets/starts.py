@@ -62,16 +62,18 @@ class Initializer(Protocol):
 
 @dataclass(frozen=True)
 class Normal(Configurable):
-    r"""Independent normal values with mean 0, as the paper has them: variance 0.3, so that is ``std**2``.
+    r"""Independent normal values with mean 0 and variance ``std**2``, by default 0.3, as in the paper.
+
+    >>> kafnets.KAF(4, init=kafnets.Normal(std=0.1)).alpha.shape
+    torch.Size([4, 20])
 
     Args:
         std: the standard deviation. Ignored when ``gain`` is given.
-        gain: for deep networks, whose weights have variance 1 / fan_in (``weights="lecun"`` of
-            :func:`kafnets.mlp`). "forward" chooses the standard deviation such that
-            :math:`E[g(z)^2] = 1` for standard normal z, over all draws of the coefficients, which keeps the
-            size of activations from layer to layer; "backward" such that :math:`E[g'(z)^2] = 1`, which keeps
-            that of gradients (for a 2D-KAF, :math:`E[\|\nabla g(z)\|^2] = 1`). Tails and base count. A base
-            that is too large by itself gets coefficients of 0, the nearest there is.
+        gain: for deep networks with weights of variance 1 / fan_in (``weights="lecun"`` of
+            :func:`kafnets.mlp`). "forward" sets the standard deviation such that :math:`E[g(z)^2] = 1` for
+            standard normal z and random coefficients, which preserves the scale of activations; "backward"
+            such that :math:`E[g'(z)^2] = 1` (:math:`E[\|\nabla g(z)\|^2] = 1` for a 2D-KAF), which preserves
+            that of gradients. Tails and base are included; coefficients are 0 if the base is too large.
     """
 
     std: float = math.sqrt(0.3)
@@ -97,24 +99,23 @@ class Normal(Configurable):
 
 @dataclass(frozen=True)
 class Ridge(Configurable):
-    r"""Follow a known function: :math:`\alpha = (K + \varepsilon I)^{-1} t`, solved in float64.
+    r"""Approximate a known function: :math:`\alpha = (K + \varepsilon I)^{-1} t`, solved in float64.
+
+    >>> kafnets.KAF(1, init=kafnets.Ridge("tanh"))(torch.zeros(1, 1)).abs().item() < 1e-4
+    True
 
     K is the kernel matrix of the dictionary, :math:`K_{ij} = \kappa(d_i, d_j)`, and t the function's values
-    there. (The paper computes K "between t and d", with which the solution would not follow t.) The matrix of
-    a kernel that is not positive semi-definite can be singular: the ReLU kernel's is strictly triangular, and
-    the formula would give coefficients of the order of :math:`\varepsilon^{-D}`. For such kernels
-    :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2` is made smallest instead.
+    there. (The paper computes K "between t and d", which would not approximate t.) Kernels that are not
+    positive semi-definite can have a singular matrix (the ReLU kernel's is strictly triangular); for them
+    :math:`\|K \alpha - t\|^2 + \varepsilon \|\alpha\|^2` is minimized instead.
 
     Args:
         target: a name ("tanh", "elu", "relu", ...: the keys of ``kafnets.fixed_functions.FUNCTIONS``) or a
-            function, which is called with the framework's own arrays in float64; NumPy's will do. For a
-            2D-KAF the function takes two arrays, the first and the second value of a pair; a name then
-            stands for the mean of that function over the pair, :math:`(f(s_1) + f(s_2)) / 2`, since the
-            paper does not say what it used.
-        eps: :math:`\varepsilon > 0`; larger values follow less closely with smaller coefficients.
-        gain: None: the function as it is. "forward" scales it such that :math:`E[g(z)^2] = 1` for standard
-            normal z, "backward" such that :math:`E[g'(z)^2] = 1`: see :class:`Normal`. Not for KAFs with a
-            base, which cannot be scaled.
+            function of float64 arrays of the framework or of NumPy. For a 2D-KAF, a function of two arrays,
+            the values of a pair; a name means :math:`(f(s_1) + f(s_2)) / 2`, since the paper does not say.
+        eps: :math:`\varepsilon > 0`; larger values give smaller coefficients and a less accurate fit.
+        gain: "forward" scales the function such that :math:`E[g(z)^2] = 1` for standard normal z, "backward"
+            such that :math:`E[g'(z)^2] = 1`: see :class:`Normal`. Not for KAFs with a base.
     """
 
     target: Function
@@ -154,9 +155,8 @@ class Ridge(Configurable):
             solution = np.linalg.solve(matrix + penalty, targets)
         else:
             stacked = np.vstack([matrix, np.sqrt(penalty)])
-            solution = np.linalg.lstsq(stacked, np.concatenate([targets, np.zeros(len(matrix))]), rcond=None)[
-                0
-            ]
+            wanted = np.concatenate([targets, np.zeros(len(matrix))])
+            solution = np.linalg.lstsq(stacked, wanted, rcond=None)[0]
         solution = np.asarray(solution, dtype=np.float64).reshape(expansion.shape)
         if self.gain is not None:
             solution = solution * _scale(moments.of_function, expansion, self.gain, solution)

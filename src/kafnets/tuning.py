@@ -57,7 +57,7 @@ def tune(
     seed: int = 0,
     progress: bool = True,
 ) -> Tuned:
-    """Search for the learning rate, width, depth, dropout, weight decay, base and dictionary size that suit::
+    """Search for the learning rate, width, depth, dropout, weight decay, base and dictionary size::
 
         import kafnets
 
@@ -65,19 +65,19 @@ def tune(
         found.trials
         found.best.predict(X_test)
 
-    The first trial is the estimator as it is. All train one network and are scored by the same held-out rows,
-    the estimator's ``validation_fraction``. Interrupted, the same call resumes where it was: trials are
-    stored, and count as part of the budget. Needs Optuna.
+    The first trial is the estimator as given. Each trial trains one network and is scored on the same
+    held-out rows, the estimator's ``validation_fraction``. After an interruption, the same call resumes:
+    finished trials are stored and count toward the budget. Needs Optuna.
 
     Args:
         X: an array, or a table of pandas or polars, as for the estimators.
         y: the target.
-        budget: such as "10min", "90s", "2h" or "20 trials", for all trials together. A trial that has begun
-            is carried out.
-        estimator: whose other arguments stay as they are; by default one with the defaults, for the task.
-        task: by default, what the target looks like.
-        sample_weight: of rows.
-        output: the folder of results.
+        budget: such as "10min", "90s", "2h" or "20 trials", for all trials together. A trial that has started
+            is finished.
+        estimator: its other arguments are kept; default: one with default arguments for the task.
+        task: default: inferred from the target.
+        sample_weight: weight of each row.
+        output: the output folder.
         seed: of the search and, unless the estimator has one, of the estimators.
         progress: show a bar in terminals and notebooks.
     """

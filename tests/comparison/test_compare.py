@@ -144,7 +144,7 @@ def test_what_goes_wrong_with_a_later_seed_is_told_before_the_first(tmp_path: Pa
             break
     result = run(path, "--target", "y", *quick(tmp_path / "runs"), "--seeds", "3")
     assert result.exit_code == 2
-    assert "'rare' holds nothing but gaps in the training part" in " ".join(result.output.split())
+    assert "'rare' has missing values only in the training part" in " ".join(result.output.split())
     assert not (tmp_path / "runs").exists()
 
 
@@ -251,7 +251,7 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for arguments, message in (
         ([], "give either a table, with --target, or --data"),
-        ([table], "say which column of"),
+        ([table], "name the column of"),
         ([table, "--target", "lable"], "did you mean 'label'?"),
         ([tmp_path / "no.csv", "--target", "x"], "no.csv does not exist"),
         (["--data", "digit"], "did you mean 'digits'?"),

@@ -103,9 +103,7 @@ def test_names_that_are_no_lists(frame: pd.DataFrame) -> None:
 
 
 def test_trees_alone_are_no_comparison_of_networks(frame: pd.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"no network was trained to its end \(kaf, 1 layer, seed 0 diverged"
-    ):
+    with pytest.raises(ValueError, match=r"no run of a network finished \(kaf, 1 layer, seed 0 diverged"):
         kafnets.compare(frame, "y", rivals=["forest"], learning_rate=1e38, output=tmp_path, **QUICK)
 
 
@@ -136,7 +134,7 @@ def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path:
     done = json.loads((folder / "DONE").read_text())
     done["sha256"]["report.json"] = hashlib.sha256((folder / "report.json").read_bytes()).hexdigest()
     (folder / "DONE").write_text(json.dumps(done))
-    with pytest.warns(UserWarning, match="skipped: .*seed-0: config.json and report.json do not tell all"):
+    with pytest.warns(UserWarning, match="skipped: .*seed-0: config.json and report.json do not describe"):
         again = kafnets.compare(frame, "y", output=tmp_path, **QUICK)
     assert again.ranking.set_index("activation")["seeds"].to_dict() == {"kaf": 1, "relu": 2}
 

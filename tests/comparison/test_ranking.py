@@ -78,8 +78,8 @@ def test_the_verdict() -> None:
     assert found.verdict.startswith("kaf has 55 % fewer errors than relu (95 % interval ")
     assert "corrected resampled t-test (Nadeau and Bengio) over 5 seeds" in found.test
     noisy = ranked(relu, records("elu", 0.93, 0.89, 0.94, 0.89, 0.92)).verdict
-    assert "No difference between elu and relu can be told from noise with 5 seeds" in noisy
-    assert "points would not show" in noisy
+    assert "The difference between elu and relu is not statistically significant with 5 seeds" in noisy
+    assert "points would not be detected" in noisy
     assert ranked(relu, records("elu", *(0.5,) * 5)).verdict == "Nothing did better than relu."
     assert ranked(relu).verdict == "Only relu was run: name other activations."
     assert "Too few seeds" in ranked(records("relu", 0.9), records("kaf", 0.95)).verdict
@@ -98,9 +98,9 @@ def test_verdicts_at_the_ends() -> None:
     nearly = ranked(poor, records("kaf", 0.999, 0.98, 1.0, 1.0, 0.97)).verdict
     assert " to 100 %, p = " in nearly  # there are no more errors to avoid than there are
     alike = ranked(records("relu", 0.8, 0.7, 0.6), records("kaf", 0.9, 0.8, 0.7)).verdict
-    assert alike.startswith("kaf is 10 points better than relu with each of 3 seeds alike")
+    assert alike.startswith("kaf is 10 points better than relu with each of 3 seeds: differences")
     two = ranked(records("relu", 0.90, 0.91), records("kaf", 0.95, 0.93)).verdict
-    assert "with 2 seeds (p = 0.3); even a perfect score would not show. To tell" in two
+    assert "with 2 seeds (p = 0.3); even a perfect score would not be detected. Detecting" in two
     again = ranked(records("relu", 0.9, 0.7, 0.1), records("kaf", 0.7, 0.1, 0.9)).verdict
     assert again == "Nothing did better than relu."
 

@@ -65,14 +65,14 @@ def test_a_line_of_json_holds_all_of_it(tmp_path: Path) -> None:
 def test_what_is_not_finished_or_not_whole_is_refused(tmp_path: Path) -> None:
     unfinished = RunFolder(tmp_path / "unfinished")
     unfinished.begin(CONFIG)
-    with pytest.raises(ValueError, match="unfinished holds no finished run"):
+    with pytest.raises(ValueError, match="unfinished has no finished run"):
         Record.of(unfinished)
     changed = folder_with(tmp_path / "changed", REPORT)
     (changed.path / "report.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match="changed was changed after the run had finished"):
         Record.of(changed)
     part = folder_with(tmp_path / "part", {"data": {}})
-    with pytest.raises(ValueError, match="do not tell all of a run"):
+    with pytest.raises(ValueError, match="do not describe a complete run"):
         Record.of(part)
 
 

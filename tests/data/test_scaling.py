@@ -27,7 +27,9 @@ def test_gaps_get_the_median_not_the_middle() -> None:
 
 
 def test_what_cannot_be_scaled_is_named() -> None:
-    with pytest.raises(ValueError, match="column number 1 holds only gaps in the training part: drop it"):
+    with pytest.raises(
+        ValueError, match="column number 1 has missing values only in the training part: drop it"
+    ):
         RangeScaling.of(np.array([[1.0, NAN], [2.0, NAN]], np.float32))
     with pytest.raises(ValueError, match=r"infinite or beyond ±1e\+150 in column number 0"):
         RangeScaling.of(np.array([[np.inf, 1.0], [2.0, 1.0]], np.float32))

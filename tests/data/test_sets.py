@@ -99,7 +99,7 @@ def test_broken_downloads_go_on(unreliable: str, tmp_path: Path, monkeypatch: py
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     # Given up today, gone on with another day.
     monkeypatch.setattr("kafnets.data.download.ATTEMPTS", 2)
-    with pytest.raises(ConnectionError, match="What has come is kept: try again later and it goes on"):
+    with pytest.raises(ConnectionError, match="The part received so far is kept: try again later to resume"):
         download(unreliable, tmp_path / "second", digest)
     assert 200_000 < (tmp_path / "second.part").stat().st_size < 400_000
     download(unreliable, tmp_path / "second", digest)
@@ -112,7 +112,7 @@ def test_parts_that_are_no_parts(unreliable: str, tmp_path: Path, monkeypatch: p
     download(unreliable, tmp_path / "long", digest)
     assert (tmp_path / "long").read_bytes() == Unreliable.content
     (tmp_path / "other.part").write_bytes(b"x" * 1000)
-    with pytest.raises(ValueError, match="is not what it should be"):
+    with pytest.raises(ValueError, match="is not the published one"):
         download(unreliable, tmp_path / "other", digest)
     assert not (tmp_path / "other").exists()
     download(unreliable, tmp_path / "other", digest)  # from the beginning, this time
@@ -211,7 +211,7 @@ def test_the_commands(data_folder: Path) -> None:
     got = CliRunner().invoke(app, ["data", "get", "digits"], env={"COLUMNS": "120"})
     assert "digits: multiclass, 64 features" in got.output
     assert "Source: UCI data set 80, its test part. License: not stated by scikit-learn" in got.output
-    for name, message in (("digit", "did you mean 'digits'"), ("susy_sample", "is not there")):
+    for name, message in (("digit", "did you mean 'digits'"), ("susy_sample", "does not exist")):
         refused = CliRunner().invoke(app, ["data", "get", name])
         assert refused.exit_code == 2
         assert message in refused.output
@@ -271,7 +271,7 @@ def test_download_check_and_cache(
 def test_a_wrong_hash_leaves_nothing_behind(data_folder: Path, server: tuple[str, Path]) -> None:
     address, root = server
     (root / "archive").write_bytes(b"something else")
-    with pytest.raises(ValueError, match=r"is not what it should be"):
+    with pytest.raises(ValueError, match=r"is not the published one"):
         folder.load_or_make(
             "x.npz", lambda _: {}, original="archive", address=f"{address}/archive", sha256="0" * 64
         )

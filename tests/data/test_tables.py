@@ -131,7 +131,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
         (lambda f: f.assign(label="big"), "all rows have label = 'big': there must be two classes or more"),
         (
             lambda f: f.assign(size=np.nan),
-            "the column 'size' holds nothing but gaps: drop it",
+            "the column 'size' has missing values only: drop it",
         ),
         (
             lambda f: f.assign(old=np.inf),
@@ -200,7 +200,7 @@ def test_gaps_that_fill_a_training_part(tmp_path: Path) -> None:
     outside = [seed for seed, rows in divisions.items() if 0 not in rows[0]]
     assert 0 < len(outside) < 20
     for seed in outside:
-        with pytest.raises(ValueError, match="'rare' holds nothing but gaps in the training part: drop it"):
+        with pytest.raises(ValueError, match="'rare' has missing values only in the training part: drop it"):
             table.divide(seed)
 
 

@@ -44,7 +44,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_the_documents_say_what_is_stored() -> None:
-    assert check(ROOT) == (0, "The documents say what the stored runs say.")
+    assert check(ROOT) == (0, "The documents are up to date.")
 
 
 def test_everything_that_is_generated_is_shown() -> None:
@@ -62,7 +62,7 @@ def test_a_changed_table_is_found_and_written_again(checkout: Path, path: Path) 
     document.write_text(prose + marker + rest.replace(" | ", " | 1", 1))
     code, told = check(checkout)
     assert code == 2
-    assert f"{path} does not say what is stored" in told
+    assert f"{path} out of date" in told
     documents.write(checkout)
     assert document.read_text() == before
     assert documents.stale(checkout) == []
@@ -153,7 +153,7 @@ def sensorless_sentences() -> Iterator[str]:
     yield f"KAFs that stay random reach {frozen.shown_mean} with two layers, more than three layers of"
     yield f"{named(tanh)} and {named(prelu)};"
     *others, last = (name for name in REVIEWED if name not in plottable)
-    yield f"left out: {', '.join(others)} and {last}."
+    yield f"not included: {', '.join(others)} and {last}."
 
 
 def susy_sentences() -> Iterator[str]:

@@ -138,7 +138,7 @@ def test_the_slider_moves_the_functions(tab: Tab) -> None:
 
 @needs_browser
 def test_what_the_monitor_saw_is_shown(tab: Tab) -> None:
-    assert tab.tab.get_by_label("Watched network").locator("option").all_inner_texts() == ["kaf"]
+    assert tab.tab.get_by_label("Monitored network").locator("option").all_inner_texts() == ["kaf"]
     shown = tab.tab.evaluate("document.getElementById('watched').data.map(({ name, y }) => [name, y])")
     assert shown == [["layer 1", [0.3, 0.15, 0.1, 0.075, 0.06]], ["layer 1", [1.5] * 5]]
     assert tab.tab.locator("#watched-table td").all_inner_texts() == ["1", "6.0 %", "1.5"]

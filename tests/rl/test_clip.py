@@ -73,7 +73,7 @@ def test_refusals(run: Path, tmp_path: Path) -> None:
     for arguments, message in (
         ([str(run), "--output", str(tmp_path / "clip.mp4")], "output must end in .webp, .gif, .png"),
         ([str(tmp_path)], "is no run folder"),
-        ([str(tmp_path / "run")], "model.pt is not there"),
+        ([str(tmp_path / "run")], "model.pt is missing"),
     ):
         shown = CliRunner().invoke(app, ["clip", *arguments])
         assert shown.exit_code == 2

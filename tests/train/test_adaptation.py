@@ -150,7 +150,7 @@ def test_predictions_stay_in_the_range_of_targets() -> None:
     ({"activation_lr": 0.1, "optimizer": torch.optim.SGD}, "activation_lr needs an optimizer by name"),
     ({"betas": (0.9, 1.0)}, r"betas must be two numbers from 0 to below 1, or None, got \(0.9, 1.0\)"),
     ({"label_smoothing": 1.0}, "label_smoothing must be from 0 to below 1, or 'auto', got 1.0"),
-    ({"calibrate_after": 0}, "calibrate_after must be a whole number from 1, or None, got 0"),
+    ({"calibrate_after": 0}, "calibrate_after must be an integer ≥ 1, or None, got 0"),
     ({"refine": {}}, r"refine must give growing numbers of elements by epochs, such as \{10: 20, 30: 40\}"),
     ({"refine": {5: 20, 3: 40}}, "refine must give growing numbers"),
     ({"refine": {0: 20}}, "refine must give growing numbers"),

@@ -51,7 +51,7 @@ def test_changed_and_cut_files_are_noticed(folder: RunFolder, name: str) -> None
 def test_weights_may_be_taken_away_but_not_changed(folder: RunFolder) -> None:
     finish(folder)
     (folder.path / "model.pt").write_bytes(b"something else")
-    with pytest.raises(ValueError, match=r"model\.pt is not there, or not what was written"):
+    with pytest.raises(ValueError, match=r"model\.pt is missing or was changed"):
         folder.weights()
     (folder.path / "model.pt").unlink()
     assert folder.done
@@ -93,7 +93,7 @@ def test_a_marker_without_hashes_is_no_reason_to_trust_weights(folder: RunFolder
     finish(folder)
     for marker in ("{}", '{"sha256": 3}', '{"sha256": {}}'):
         (folder.path / "DONE").write_text(marker)
-        with pytest.raises(ValueError, match=r"model\.pt is not there, or not what was written"):
+        with pytest.raises(ValueError, match=r"model\.pt is missing or was changed"):
             folder.weights()
 
 

@@ -28,12 +28,13 @@ def list_activations(
     family: Annotated[str | None, typer.Option(help="One family only, such as splines.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the activations: what each is, what it learns, and how it behaves.
+    """List the activations with their formulas, parameters and properties.
 
     Example: kafnets list --family parametric
 
-    "parameters" are those per neuron. "local" tells whether a parameter acts on a part of the line only,
-    "decay" whether weight decay applies ("own": a penalty of its own does). Wide terminals show more columns.
+    "parameters": per neuron. "local": whether a parameter affects only a part of the input's range. "decay":
+    whether weight decay applies ("own": the activation has a penalty of its own instead). Wide terminals show
+    more columns.
     """
     from kafnets import registry
     from kafnets.registry import facts_of, options_of

@@ -26,21 +26,21 @@ def bench(
     what: Annotated[
         What,
         typer.Argument(
-            help="kernels: KAFs beside torch's activations. instruction-sets: the kernels for AVX-512, AVX2 "
-            "and any processor, as far as this one can run them. rivals: the others, beside plain torch. "
-            "training: the loop beside a bare one. acting: policies on MuJoCo."
-            " frameworks: JAX, Keras and autograd beside the plain formula."
+            help="kernels: KAFs and torch's activations. instruction-sets: the kernels for AVX-512, AVX2 and "
+            "any processor, where this one can run them. rivals: the other activations and plain torch. "
+            "training: the training loop and a minimal one. acting: policies on MuJoCo. "
+            "frameworks: JAX, Keras and autograd."
         ),
     ] = What.kernels,
-    output: Annotated[Path, typer.Option(help="Folder for what comes of it.")] = Path("benchmark"),
+    output: Annotated[Path, typer.Option(help="Output folder.")] = Path("benchmark"),
     quick: Annotated[bool, typer.Option(help="Fewer repetitions, for a first look.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Check that what is fast is right, then time it beside what people use otherwise.
+    """Check the fast implementations for correctness, then time them against alternatives.
 
     Example: kafnets bench --quick --output /tmp/bench
 
-    Leave the machine alone meanwhile: it takes some minutes, fewer with --quick.
+    It takes several minutes, fewer with --quick; nothing else should run on the machine meanwhile.
     """
     from kafnets.benchmark import acting, frameworks, instruction_sets, kernels, report, rivals, training
 

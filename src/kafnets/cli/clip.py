@@ -10,12 +10,16 @@ from kafnets.cli.sweeping import console_of_this_process
 
 
 def clip(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders of reproduce rl, to stand side by side.")],
-    output: Annotated[Path, typer.Option(help="The picture: .webp, .gif or .png.")] = Path("clip.webp"),
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long it is.")] = 10.0,
-    size: Annotated[int, typer.Option(min=32, max=480, help="Pixels of each picture's side.")] = 240,
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders of `kafnets reproduce rl`, shown side by side.")
+    ],
+    output: Annotated[Path, typer.Option(help="Output file: .webp, .gif or .png.")] = Path("clip.webp"),
+    seconds: Annotated[float, typer.Option(min=0.1, help="Length of the animation.")] = 10.0,
+    size: Annotated[
+        int, typer.Option(min=32, max=480, help="Width and height of each policy's picture in pixels.")
+    ] = 240,
 ) -> None:
-    """Show trained policies at work, as a moving picture.
+    """Record trained policies as an animation.
 
     Example: kafnets clip kafnets-runs/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
     """

@@ -22,11 +22,13 @@ from kafnets.cli.sweeping import (
 
 
 def compare(
-    table: Annotated[Path | None, typer.Argument(help="A .csv, .csv.gz or .parquet file.")] = None,
-    target: Annotated[str, typer.Option(help="The table's column to predict.")] = "",
+    table: Annotated[
+        Path | None, typer.Argument(help="A .csv, .csv.gz, .zip, .parquet or .xlsx file.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="The column to predict.")] = "",
     data: Annotated[
         str,
-        typer.Option(help="In place of a table: a name of `kafnets data list`.", autocompletion=data_names),
+        typer.Option(help="A name of `kafnets data list`, instead of a table.", autocompletion=data_names),
     ] = "",
     activations: Annotated[
         str,
@@ -36,14 +38,14 @@ def compare(
     ] = "",
     rivals: Annotated[str, typer.Option(help="Also compare with trees: forest,boosting.")] = "",
     task: Annotated[
-        str, typer.Option(help="classification or regression; by default, what the target looks like.")
+        str, typer.Option(help="classification or regression; default: inferred from the target.")
     ] = "",
     drop: Annotated[str, typer.Option(help="Columns to leave out, comma-separated.")] = "",
     hidden: Annotated[
         str, typer.Option(help="Widths of the hidden layers, comma-separated.")
     ] = "128,128,128",
     dropout: Annotated[
-        float, typer.Option(min=0, help="Behind each hidden layer, at the start; it falls to 0.")
+        float, typer.Option(min=0, help="Initial dropout after each hidden layer; it decreases to 0.")
     ] = 0.15,
     members: Annotated[int, typer.Option(min=1, help="Networks per run whose predictions are averaged.")] = 1,
     embedding: Annotated[
@@ -60,27 +62,29 @@ def compare(
     learning_rate: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Initial learning rate, which falls to 0. Default: 3e-3 or more, by the batch size."
+            min=0, help="Initial learning rate; it decreases to 0. Default: 3e-3 or more, by the batch size."
         ),
     ] = None,
     activation_lr: Annotated[
         float, typer.Option(help="Factor on the learning rate for the parameters of activations.")
     ] = 1.0,
     initialize_biases: Annotated[
-        bool, typer.Option("--initialize-biases", help="Draw first biases from training rows.")
+        bool, typer.Option("--initialize-biases", help="Draw initial biases from training rows.")
     ] = False,
     calibrate_after: Annotated[
-        int | None, typer.Option(min=1, help="Epochs after which dictionaries move to where inputs are.")
+        int | None, typer.Option(min=1, help="Epochs after which dictionaries move to the range of inputs.")
     ] = None,
     refine: Annotated[
         str, typer.Option(help="Dictionary sizes by epochs, such as 10:20,30:40: coarse to fine.")
     ] = "",
-    monitor: Annotated[bool, typer.Option("--monitor", help="Log what KAFs' inputs look like.")] = False,
+    monitor: Annotated[bool, typer.Option("--monitor", help="Log statistics of the inputs of KAFs.")] = False,
     tune: Annotated[
-        int, typer.Option(min=0, help="Settings to try for each activation, in validation, before its seeds.")
+        int, typer.Option(min=0, help="Number of settings to try per activation, in validation, first.")
     ] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each, each dividing the rows anew.")] = 5,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs per activation, each with its own division of the rows.")
+    ] = 5,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel.")] = 1,
     output: Annotated[Path, typer.Option(help="Output folder.")] = Path("kafnets-runs"),
     engine: Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")] = EngineName.local,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
@@ -88,15 +92,15 @@ def compare(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Which activation suits your data, and what does it cost?
+    """Compare activations on your data: scores, significance and cost.
 
     Example: kafnets compare patients.csv --target outcome --jobs 2
 
     Example: kafnets compare --data digits --activations "relu,kaf,kaf(base=silu,tails=linear)"
 
     Trains the same network with each activation, several times. Rows are divided 70/15/15 into a training,
-    a validation and a test part; gaps and text columns are taken care of. Interrupt it whenever you like: the
-    same command resumes it, with identical results.
+    a validation and a test part; missing values and text columns are handled. After an interruption, the same
+    command resumes with identical results.
     """
     from kafnets.comparing import ACTIVATIONS
     from kafnets.comparing import compare as compared
@@ -105,7 +109,7 @@ def compare(
     if (table is None) == (not data):
         refuse("give either a table, with --target, or --data: see `kafnets compare --help`")
     if table is not None and not target:
-        refuse(f"say which column of {table} is to be predicted: --target NAME")
+        refuse(f"name the column of {table} to predict: --target NAME")
     if data == "cifar10":
         refuse(f"{data} holds images: compare takes tables of features, see `kafnets data list`")
     if learning_rate == 0:
@@ -153,7 +157,8 @@ def compare(
     best = found.folder / "best"
     rows = "new.csv" if table is not None else "rows.csv"
     console.print(
-        f"The best network in validation, {found.best.architecture.activation}, is saved. To use it:\n\n"
+        f"The network with the best validation score, {found.best.architecture.activation}, is saved. To use "
+        "it:\n\n"
         f"    kafnets predict {shlex.quote(str(best))} {rows}\n\n"
         f"    kafnets.Predictor.load({str(best)!r}).predict({rows!r})",
         soft_wrap=True,

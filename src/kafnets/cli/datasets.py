@@ -10,12 +10,12 @@ from kafnets.cli.refusals import refusing
 from kafnets.cli.sweeping import AsJson, print_json
 from kafnets.comparison.table import Table
 
-data_commands = typer.Typer(no_args_is_help=True, help="Data sets: what there is, and fetching it.")
+data_commands = typer.Typer(no_args_is_help=True, help="List and download data sets.")
 
 
 @data_commands.command("list")
 def list_data(as_json: AsJson = False) -> None:
-    """Every data set by name, and whether it is here.
+    """List all data sets, and whether each is available locally.
 
     Example: kafnets data list
     """
@@ -30,14 +30,14 @@ def list_data(as_json: AsJson = False) -> None:
         for each in data.SETS.values()
     )
     title = f"Data sets; folder: {data.data_folder()}"
-    Console().print(Table(title, ("name", "rows", "what", "comes with", "here"), rows))
+    Console().print(Table(title, ("name", "rows", "description", "package", "local"), rows))
 
 
 @data_commands.command("get")
 def get_data(
     name: Annotated[str, typer.Argument(help="A name of `kafnets data list`.", autocompletion=data_names)],
 ) -> None:
-    """Download a data set if it is not here, check it, and tell what it holds.
+    """Download a data set if necessary, verify it, and describe it.
 
     Example: kafnets data get sensorless
     """
@@ -46,7 +46,7 @@ def get_data(
     with refusing():
         found, splits = data.find(name), data.load(name)
     rows = [f"{len(part):,}" for part in (splits.train, splits.validation, splits.test)]
-    parts = f"{rows[0]} rows to learn from, {rows[1]} to validate, {rows[2]} to test"
+    parts = f"{rows[0]} training, {rows[1]} validation and {rows[2]} test rows"
     told = [f"{splits.name}: {splits.task}, {splits.inputs} features, {parts}"]
     told += [
         f"Source: {found.source}. License: {found.license}.",

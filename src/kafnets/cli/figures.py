@@ -10,19 +10,17 @@ from kafnets.cli.sweeping import console_of_this_process
 
 
 def figures(
-    output: Annotated[Path, typer.Option(help="Folder for the pictures and tables.")] = Path("figures"),
+    output: Annotated[Path, typer.Option(help="Output folder.")] = Path("figures"),
     results: Annotated[
         Path | None,
-        typer.Option(
-            help="The store, or a folder of runs; by default results in a checkout, or kafnets-runs."
-        ),
+        typer.Option(help="The store, or a folder of runs; default: results in a checkout, or kafnets-runs."),
     ] = None,
 ) -> None:
-    """Draw every figure of the paper again, and write its tables.
+    """Reproduce the paper's figures and tables from stored runs.
 
     Example: kafnets figures --output /tmp/figures
 
-    Figures of trained networks are drawn from stored runs; where there are none, it says how to get them.
+    Where runs are missing, it prints the command that creates them.
     """
     console = console_of_this_process()
     with refusing():

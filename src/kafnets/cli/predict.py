@@ -10,9 +10,9 @@ from kafnets.cli.refusals import refusing
 
 
 def predict(
-    predictor: Annotated[Path, typer.Argument(help="A saved network: the folder `best` of a comparison.")],
-    table: Annotated[Path, typer.Argument(help="A file with the columns it was trained on.")],
-    output: Annotated[Path | None, typer.Option(help="A .csv file; default: standard output.")] = None,
+    predictor: Annotated[Path, typer.Argument(help="A saved network: the folder 'best' of a comparison.")],
+    table: Annotated[Path, typer.Argument(help="A table with the columns that the network was trained on.")],
+    output: Annotated[Path | None, typer.Option(help="Output file (.csv); default: standard output.")] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add a column per class with its probability.")
     ] = False,

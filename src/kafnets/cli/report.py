@@ -14,14 +14,14 @@ def report(
         Path, typer.Argument(help="Folder of runs from `kafnets compare` or `kafnets reproduce`.")
     ],
     output: Annotated[
-        Path | None, typer.Option(help="The page to write; default: report.html in that folder.")
+        Path | None, typer.Option(help="Output file; default: report.html in that folder.")
     ] = None,
 ) -> None:
-    """Write a page about finished runs: ranking, learning curves, cost, and every learned activation.
+    """Write an HTML page about finished runs: ranking, learning curves, cost, learned activations.
 
     Example: kafnets report kafnets-runs
 
-    One file that needs no network: open it in a browser, or send it to someone.
+    The page is a single file that needs no network connection.
     """
     from kafnets.report import write
 
@@ -32,7 +32,7 @@ def report(
     if found.unfinished:
         told += f", {len(found.unfinished)} unfinished"
     if found.tuned:
-        told += f", {len(found.tuned)} of `reproduce wider` left out (they have no curves)"
+        told += f", {len(found.tuned)} of `reproduce wider` omitted (they have no curves)"
     if found.skipped:
         told += f", {len(found.skipped)} skipped"
     console = console_of_this_process()

@@ -20,15 +20,15 @@ from kafnets.cli.sweeping import (
 
 reproduce = typer.Typer(
     no_args_is_help=True,
-    help="Run one of the paper's experiments again, beside its published numbers.\n\nFinished runs are kept: "
-    "interrupt it whenever you like, and the same command resumes it.",
+    help="Reproduce an experiment of the paper, with its published numbers.\n\nAfter an interruption, the "
+    "same command resumes; finished runs are kept.",
 )
 
 Activations = Annotated[
     str, typer.Option(help="Comma-separated names; default: the paper's.", autocompletion=activation_names)
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="Runs of each.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Runs side by side.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Runs per activation.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of runs in parallel.")]
 Output = Annotated[Path, typer.Option(help="Output folder.")]
 RUNS = Path("kafnets-runs")
 Engine = Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")]
@@ -39,7 +39,9 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
     def command(
         profile: Annotated[str, typer.Option(help=f"One of {', '.join(profiles)}.")] = "paper",
         activations: Activations = "",
-        layers: Annotated[str, typer.Option(help="Numbers of hidden layers or modules, with commas.")] = "",
+        layers: Annotated[
+            str, typer.Option(help="Numbers of hidden layers or modules, comma-separated.")
+        ] = "",
         seeds: Seeds = 5,
         jobs: Jobs = 1,
         output: Output = RUNS,
@@ -74,19 +76,19 @@ def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]
 
 reproduce.command(
     "sensorless",
-    help="Which activation learns a table of sensors best, with 100 neurons a layer.\n\nExample: kafnets "
-    "reproduce sensorless --profile quick --activations tanh,kaf --seeds 2\n\n'kaf from tanh', 'kaf "
-    "frozen', 'kaf learned gamma' and 'kaf D=5' (10, 40, 80) are names too.",
+    help="Sensorless Drive Diagnosis: layers of 100 neurons.\n\nExample: kafnets reproduce sensorless "
+    "--profile quick --activations tanh,kaf --seeds 2\n\nOther names: 'kaf from tanh', 'kaf frozen', 'kaf "
+    "learned gamma' and 'kaf D=5' (10, 40, 80).",
 )(_supervised("sensorless", ("paper", "quick")))
 reproduce.command(
     "susy",
-    help="A large table of particle collisions, one to five layers of 300.\n\nExample: kafnets reproduce "
+    help="SUSY, particle collisions: one to five layers of 300.\n\nExample: kafnets reproduce "
     "susy --profile sample",
 )(_supervised("susy", ("paper", "sample", "quick")))
 reproduce.command(
     "cifar10",
-    help="Small photographs, two to five convolutional modules.\n\nExample: kafnets reproduce cifar10 "
-    "--profile small --layers 2,3",
+    help="CIFAR-10, small photographs: two to five convolutional modules.\n\nExample: kafnets reproduce "
+    "cifar10 --profile small --layers 2,3",
 )(_supervised("cifar10", ("paper", "short", "small", "quick")))
 
 
@@ -95,12 +97,12 @@ def reinforcement_learning(
     envs: Annotated[
         str,
         typer.Option(
-            help="swimmer, humanoidstandup, inverted_pendulum, or Gymnasium's name of another MuJoCo "
-            "environment, with commas; the paper's three by default."
+            help="Comma-separated: swimmer, humanoidstandup, inverted_pendulum, or Gymnasium's name of "
+            "another MuJoCo environment; default: the paper's three."
         ),
     ] = "",
     activations: Activations = "",
-    steps: Annotated[int, typer.Option(min=1, help="In the environment, for each run.")] = 1_000_000,
+    steps: Annotated[int, typer.Option(min=1, help="Environment steps per run.")] = 1_000_000,
     seeds: Seeds = 5,
     jobs: Jobs = 1,
     output: Output = RUNS,
@@ -108,7 +110,7 @@ def reinforcement_learning(
     tensorboard: TensorBoard = False,
     as_json: AsJson = False,
 ) -> None:
-    """Policies that learn to move on MuJoCo, by PPO, with two hidden layers of 64.
+    """MuJoCo: policies with two hidden layers of 64, trained by PPO.
 
     Example: kafnets reproduce rl --envs inverted_pendulum --steps 50000 --seeds 2 --jobs 2
     """
@@ -139,13 +141,13 @@ def reinforcement_learning(
 @reproduce.command("wider")
 def beyond_the_paper(
     data: Annotated[
-        str, typer.Option(help="Comma-separated data sets; nine by default.", autocompletion=data_names)
+        str, typer.Option(help="Comma-separated data sets; default: nine.", autocompletion=data_names)
     ] = "",
     activations: Annotated[
         str,
         typer.Option(
-            help="Comma-separated names; default: all. 'edgewise kaf', 'random forest', 'gradient boosting' "
-            "and 'kaf unchanged', without a choice, are names too.",
+            help="Comma-separated names; default: all. Other names: 'edgewise kaf', 'random forest', "
+            "'gradient boosting', and 'kaf unchanged' (not tuned).",
             autocompletion=activation_names,
         ),
     ] = "",
@@ -155,7 +157,7 @@ def beyond_the_paper(
     engine: Engine = EngineName.local,
     as_json: AsJson = False,
 ) -> None:
-    """All activations, and trees, on more real tables, each with a learning rate chosen in validation.
+    """More tables: all activations, and trees, each with a learning rate chosen in validation.
 
     Example: kafnets reproduce wider --data digits,abalone --activations relu,kaf,"random forest" --seeds 2
     """
@@ -214,8 +216,8 @@ def store_runs(
 
     Example: kafnets reproduce store kafnets-runs
 
-    Runs that were made with other settings than their experiment describes, on other data, or that are
-    damaged, are refused, and then nothing is stored. Write the documents again afterwards.
+    If a run is damaged, or was made on other data or with other settings than its experiment has, nothing is
+    stored. Update the documents afterwards, with `kafnets reproduce all`.
     """
     from kafnets.paper.store import CHECKSUMS, Store
 
@@ -232,17 +234,17 @@ def store_runs(
 @reproduce.command("all")
 def every_table(
     folder: Annotated[
-        Path, typer.Option(help="Of the repository: with results, benchmarks and docs in it.")
+        Path, typer.Option(help="Checkout of kafnets, with results, benchmarks and docs in it.")
     ] = Path(),
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if a document says something else.")
+        bool, typer.Option("--check", help="Write nothing; fail if a document is out of date.")
     ] = False,
 ) -> None:
-    """Write every table and verdict in the documents of a checkout again, from the stored runs.
+    """Update every table and verdict in the documents of a checkout from the stored runs.
 
     Example: kafnets reproduce all --check
 
-    Nothing is trained. The other commands of this group add runs to the folder of results.
+    Nothing is trained.
     """
     from kafnets.paper import documents
 
@@ -250,7 +252,7 @@ def every_table(
     with refusing():
         if check:
             if stale := documents.stale(folder):
-                refuse(f"{', '.join(map(str, stale))} does not say what is stored: run kafnets reproduce all")
-            console.print("The documents say what the stored runs say.")
+                refuse(f"{', '.join(map(str, stale))} out of date: run kafnets reproduce all")
+            console.print("The documents are up to date.")
         else:
             console.print(f"written: {', '.join(map(str, documents.write(folder)))}", soft_wrap=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafnets.comparison.runner import Runnable
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def print_json(content: Any) -> None:
@@ -65,8 +65,8 @@ def interruptible(output: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         typer.echo(
-            f"Stopped. Finished runs are kept in {output}, and unfinished ones up to their last epoch: the "
-            "same command resumes them.",
+            f"Stopped. Runs are kept in {output}, unfinished ones up to their last epoch: the same command "
+            "resumes them.",
             err=True,
         )
         raise typer.Exit(130) from None

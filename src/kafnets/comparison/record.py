@@ -122,13 +122,13 @@ class Record:
             raise ValueError(
                 f"{folder.path} was changed after the run had finished: delete it, and run it again"
                 if folder.damaged
-                else f"{folder.path} holds no finished run: run it to its end first"
+                else f"{folder.path} has no finished run: finish it first"
             )
         try:
             return cls._from_report(folder.config(), folder.report())
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(
-                f"{folder.path}: {CONFIG} and {REPORT} do not tell all of a run ({error!r})"
+                f"{folder.path}: {CONFIG} and {REPORT} do not describe a complete run ({error!r})"
             ) from error
 
     @classmethod

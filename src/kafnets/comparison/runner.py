@@ -68,7 +68,7 @@ def execute(
 def finished(descriptions: Iterable[Runnable], output: Path) -> list[Record]:
     """Records of those that are finished, in their order. A run with other settings is an error.
 
-    One whose files do not tell all of a run is skipped, with a warning.
+    One whose files do not describe a complete run is skipped, with a warning.
 
     Args:
         descriptions: of the runs.

@@ -34,30 +34,30 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
     seen = points(found.difference, best.metric)
     if found.p_value is None and found.seeds > 1:
         return (
-            f"{best.label} is {seen} better than {base.label} with each of {found.seeds} seeds alike: there "
-            "is no noise to test that against. A test part of more rows would tell."
+            f"{best.label} is {seen} better than {base.label} with each of {found.seeds} seeds: differences "
+            "that do not vary cannot be tested. Use a test part with more rows."
         )
     if found.p_value is None:
         return (
             f"Too few seeds for a significance test between {best.label} and {base.label}: "
-            f"{DEFAULT_SEEDS} would do for a first one."
+            f"use {DEFAULT_SEEDS} or more."
         )
     if found.significant:
         return f"{best.label} {_better(found, best.metric)} {base.label}{_how_sure(found, best.metric)}."
     power: dict[str, Any] = {"test_to_train": best.test_to_train, "comparisons": comparisons}
     hidden = detectable(found.deviation, found.seeds, **power)
-    would_not_show = f"differences below about {points(hidden, best.metric)}"
+    too_small = f"differences below about {points(hidden, best.metric)}"
     if best.metric in ERRORS and hidden >= 1 - base.mean:
-        would_not_show = "even a perfect score"
+        too_small = "even a perfect score"
     needed = seeds_needed(found.difference, found.deviation, **power)
     more = (
-        f"To tell a difference of {seen}, as seen here, about {needed} seeds would do."
+        f"Detecting a difference of {seen}, as observed here, takes about {needed} seeds."
         if needed
-        else f"A difference of {seen}, as seen here, needs more rows rather than more seeds."
+        else f"Detecting a difference of {seen}, as observed here, takes more rows rather than more seeds."
     )
     return (
-        f"No difference between {best.label} and {base.label} can be told from noise with {found.seeds} "
-        f"seeds (p = {found.p_value:.2g}); {would_not_show} would not show. {more}"
+        f"The difference between {best.label} and {base.label} is not statistically significant with "
+        f"{found.seeds} seeds (p = {found.p_value:.2g}); {too_small} would not be detected. {more}"
     )
 
 

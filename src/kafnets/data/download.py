@@ -31,12 +31,12 @@ def download(address: str, to: Path, sha256: str | None) -> None:
     try:
         pooch.retrieve(address, known, fname=to.name, path=to.parent, downloader=_Resuming(to))
     except ValueError as error:  # the hash is wrong
-        raise ValueError(f"what came from {address} is not what it should be: {error}") from error
+        raise ValueError(f"the file from {address} is not the published one: {error}") from error
     except Exception as error:
         raise ConnectionError(
-            f"could not download {address} ({error}). What has come is kept: try again later and it goes on. "
-            f"Without a network, get the file in another way and put it at {to}, or set {SETTING} to a "
-            "folder that has it"
+            f"could not download {address} ({error}). The part received so far is kept: try again later to "
+            f"resume. Without a network, get the file in another way and put it at {to}, or set {SETTING} to "
+            "a folder that has it"
         ) from error
 
 

@@ -72,7 +72,7 @@ class Column:
         if self.categories is None:
             if np.isnan(values[train]).all():
                 raise ValueError(
-                    f"the column {self.name!r} holds nothing but gaps in the training part: drop it"
+                    f"the column {self.name!r} has missing values only in the training part: drop it"
                 )
             return self, values
         used = np.unique(values[train])
@@ -147,7 +147,7 @@ def learned(given: Any) -> tuple[Column, str]:
 
     name = str(given.name)
     if given.isna().all():
-        raise ValueError(f"the column {name!r} holds nothing but gaps: drop it")
+        raise ValueError(f"the column {name!r} has missing values only: drop it")
     if pd.api.types.is_datetime64_any_dtype(given):
         return _date(given, "ISO8601")
     if form := number_form(given):

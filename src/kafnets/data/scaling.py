@@ -37,7 +37,9 @@ class Scaling(ABC):
             )
         empty = np.flatnonzero([np.isnan(column).all() for column in flat.T])
         if empty.size:
-            raise ValueError(f"column number {_listed(empty)} holds only gaps in the training part: drop it")
+            raise ValueError(
+                f"column number {_listed(empty)} has missing values only in the training part: drop it"
+            )
         # Column by column: millions of rows in float64, all at once, would take gigabytes.
         learned = [cls._learned(column[~np.isnan(column)].astype(np.float64)) for column in flat.T]
         return cls(**{each.name: np.array([own[each.name] for own in learned]) for each in fields(cls)})

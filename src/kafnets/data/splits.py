@@ -98,7 +98,7 @@ class Splits:
         for name, part in parts.items():
             if part.target.dtype != np.int64:
                 raise TypeError(
-                    f"target of {name} must be class numbers, whole ones from 0, got {part.target.dtype}"
+                    f"target of {name} must be class numbers, integers ≥ 0, got {part.target.dtype}"
                 )
             if (part.target.ndim == 2) != (self.task == "multilabel"):
                 shape = "(rows, labels)" if self.task == "multilabel" else "(rows,)"
@@ -121,7 +121,7 @@ class Splits:
         wanted = labels or count
         values = self.class_values or self.classes or tuple(range(wanted))
         if len(values) != wanted:
-            raise ValueError(f"class_values must be as many as classes, {wanted}, got {len(values)}")
+            raise ValueError(f"class_values must have one value per class, {wanted}, got {len(values)}")
         object.__setattr__(self, "classes", self.classes or tuple(map(_name, values)))
         object.__setattr__(self, "class_values", values)
 

@@ -51,7 +51,9 @@ def _read_sample() -> tuple[NDArray[np.float32], NDArray[np.int64], int, Path]:
     """Features, labels, how many of the first rows are not for the test, and the file."""
     path = data_folder() / "susy_sample.npz"
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: the sample is not downloaded, only the whole set is")
+        raise FileNotFoundError(
+            f"{path} does not exist: the sample cannot be downloaded, only the full data set"
+        )
     arrays = load_arrays(path, ("X_train", "y_train", "X_test", "y_test"))
     features = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float32)
     target = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64)

@@ -97,7 +97,7 @@ class Activation(Resettable):
 
 
 class ByChannel(Activation):
-    """A formula with parameters for each channel. Half precision is computed in float32."""
+    """Base class of formulas with parameters per channel. Half precision is computed in float32."""
 
     def compute(self, s: Tensor, dim: int) -> Tensor:
         # At small batches what is done here shows, so nothing is converted that need not be.

@@ -58,33 +58,33 @@ def calibrate(
     dictionary: Placement = "range",
     optimizer: torch.optim.Optimizer | None = None,
 ) -> DictionaryChanges:
-    r"""Move dictionaries to where the inputs of KAFs lie, and keep the functions what they were.
+    r"""Move the dictionaries of KAFs to the range of their inputs, and keep their functions.
 
-    The model is run on some data in evaluation mode. The dictionary of every KAF, KAF2D and EdgewiseKAF, of
-    the same size as before, then spans the range in which a share ``coverage`` of its inputs lies, and all
-    inputs that it spanned before. Its coefficients are solved for anew, by ridge regression in float64, so
-    that its functions stay as they were, with their tails, on a fine grid over that range and at quantiles of
-    the data. A base and the linear part of an edge-wise layer stay as they are. A Gaussian's bandwidth, also
-    a learned one, moves with the squared spacing; other kernels keep their settings. Layers that are in range
-    already, with a dictionary at most three times as wide as that, are left alone.
+    >>> model = nn.Sequential(nn.Linear(3, 8), kafnets.KAF(8, init="tanh"), nn.Linear(8, 1))
+    >>> kafnets.calibrate(model, 4 * torch.randn(1000, 3)).layers[0].outside_after < 0.02
+    True
 
-    It can be called in the middle of training: parameters stay the same objects, and the gradients of those
-    that changed are dropped. An error leaves the model as it was.
+    The model is run on the data in evaluation mode. The dictionary of every KAF, KAF2D and EdgewiseKAF, of
+    the same size as before, then spans the range of a share ``coverage`` of its inputs, and all inputs that
+    it spanned before. Coefficients are computed by ridge regression in float64, such that functions, with
+    their tails, stay the same on a fine grid over that range and at quantiles of the data. A base and the
+    linear part of an edge-wise layer do not change. A Gaussian's bandwidth, fixed or learned, is scaled with
+    the squared spacing; other kernels keep their settings. Layers whose inputs are in range, with a
+    dictionary at most three times as wide, are not changed. It can be called during training: parameters stay
+    the same objects, and gradients of those that changed are dropped. After an error the model is unchanged.
 
     Args:
         model: any module that contains ours, at any depth.
         batches: a tensor or array of inputs, or an iterable of them or of (inputs, targets), such as a
-            ``DataLoader``. All of it is kept while this runs; a few thousand inputs are enough.
-        coverage: the share of the inputs that the dictionary is to span, from the ``(1 - coverage) / 2`` to
+            ``DataLoader``. All are kept in memory; a few thousand inputs are enough.
+        coverage: the share of the inputs that the dictionary should span, from the ``(1 - coverage) / 2`` to
             the ``(1 + coverage) / 2`` quantile.
-        by: "layer": quantiles of all inputs of a layer together; "channel": the widest of the channels' own,
-            so that no channel is left out.
+        by: "layer": quantiles of all inputs of a layer; "channel": the widest of those of its channels.
         dictionary: "range" scales and shifts the elements, so that equispaced ones stay so; "quantiles" and
             "novelty" choose them by :func:`kafnets.dictionaries.by_quantiles` and ``by_novelty`` among the
             inputs within the range, with the rule of thumb for a Gaussian's bandwidth, from the median
             spacing. Uneven dictionaries run on slower kernels.
-        optimizer: its state of the coefficients that changed, and of learned bandwidths, is reset: Adam's
-            moments of old coefficients mean nothing for new ones.
+        optimizer: its state of coefficients that changed, and of learned bandwidths, is reset.
 
     Returns:
         A report: shares of inputs outside, ends of dictionaries and errors, by layer, and the change of the

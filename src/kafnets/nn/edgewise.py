@@ -33,10 +33,10 @@ class EdgewiseKAF(DictionaryModule):
     >>> nn.Sequential(first, nn.LayerNorm(32), second)(torch.rand(5, 48)).shape
     torch.Size([5, 11])
 
-    What goes in must meet the dictionary, which should reach a little beyond it: near its ends an expansion
-    has few terms. Beyond the dictionary a Gaussian expansion is 0, and :math:`w \, b` is what is left.
+    Inputs should lie within the dictionary, which should extend a little beyond them: near its ends an
+    expansion has few terms. Outside the dictionary a Gaussian expansion is 0; only :math:`w \, b` remains.
 
-    Shape: input ``(..., in_features)``, output ``(..., out_features)``. For its gradients a call keeps some
+    Shape: input ``(..., in_features)``, output ``(..., out_features)``. For gradients, a call stores about
     three times ``dictionary_size`` numbers per input. Half precision is computed in float32.
 
     Args:
@@ -45,14 +45,14 @@ class EdgewiseKAF(DictionaryModule):
         dictionary_size: D, the number of dictionary elements, equispaced.
         boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with bandwidth :math:`1 / \Delta^2`, for a spacing of :math:`\Delta`,
-            not learned. The paper's rule of thumb, six times less, is for longer dictionaries: with the few
-            elements that a connection has, its terms are so wide that all functions are alike.
+            not learned. The paper's rule of thumb, six times less, is for larger dictionaries: with the few
+            elements of a connection, kernels would be so wide that all functions are similar.
         base: the name of the fixed function b, such as "silu"; None: :math:`b(x) = x`.
-        tails: how expansions go on outside the dictionary: "zero", "constant" or "linear".
-        dictionary: strictly increasing values to use in place of the equispaced ones.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        tails: the functions outside the dictionary: "zero", "constant" or "linear".
+        dictionary: strictly increasing values instead of the equispaced ones.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
 
     Attributes:
         alpha: the mixing coefficients, ``(out_features, in_features, dictionary_size)``.

@@ -161,36 +161,35 @@ class KAF(KernelActivation):
     ``KAF(n, boundary=4.0, kernel=Gaussian(divisor=8.0), init=Normal(0.8))``, with 1e-4 for ``Ridge``'s eps.
 
     Args:
-        num_features: N, the number of channels along ``dim``. ``KAF()`` is one function for all channels,
-            however many there are, as ``nn.PReLU()`` is: for libraries that build activations without
-            telling them a width.
+        num_features: N, the number of channels along ``dim``. ``KAF()`` is one function for any number of
+            channels, as ``nn.PReLU()`` is, for libraries that create activations without a width.
         groups: the number of functions, each shared by N / groups neighboring channels. None: one per
             channel.
         dictionary_size: D, the number of dictionary elements, equispaced. None: 20.
         boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
-        tails: how the sum goes on outside the dictionary. "zero", the paper's: as the kernels do, which for
-            the Gaussian is to 0; "constant": with its value at the edge; "linear": with its value and slope
-            there.
-        base: a fixed function to add the sum to, by name ("silu", "mish", "elu", ...), or a
-            :class:`kafnets.Base` for one with a learned weight. The KAF then starts as that function, since
-            its coefficients start at 0 unless ``init`` says otherwise.
-        init: first values of the coefficients. None: ``Normal()``, the paper's. A name such as
-            ``"tanh"`` stands for ``Ridge("tanh")``. A sequence gives one initializer per function:
+        tails: the function outside the dictionary. "zero", as in the paper: the sum of kernels, which tends
+            to 0 for the Gaussian; "constant": the value at the edge; "linear": a line with the value and
+            slope there.
+        base: a fixed function that the sum is added to, by name ("silu", "mish", "elu", ...), or a
+            :class:`kafnets.Base` for one with a learned weight. The KAF is then initialized as that function:
+            the default of ``init`` is 0.
+        init: initial coefficients. None: ``Normal()``, the paper's. A name such as ``"tanh"`` means
+            ``Ridge("tanh")``. A sequence gives one initializer per function:
             ``[Ridge("tanh")] * 32 + [Normal()] * 32``.
         dim: the channel axis.
-        dictionary: strictly increasing values to use in place of the equispaced ones;
-            ``dictionary_size`` and ``boundary`` then do not count.
+        dictionary: strictly increasing values instead of the equispaced ones; ``dictionary_size`` and
+            ``boundary`` are then ignored.
         inplace: accepted and ignored, for libraries that pass it to every activation.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type; float32 at least, also after ``.half()`` or ``.to(torch.bfloat16)``, since
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters; float32 or higher, also after ``.half()`` or ``.to(torch.bfloat16)``, since
             half precision would change the function.
 
     Attributes:
         alpha: the mixing coefficients, a parameter ``(groups, dictionary_size)``.
         dictionary: a buffer ``(dictionary_size,)``.
-        base_weight: the weights of a base that has them, ``(groups,)``, else None.
+        base_weight: the learned weights of a base, ``(groups,)``, if it has them, else None.
         log_gamma: the logarithm of a learned bandwidth, ``()`` or ``(groups,)``, else None.
         expansion: kernel and dictionary, a :class:`kafnets.Expansion`.
     """

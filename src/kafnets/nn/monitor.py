@@ -34,14 +34,14 @@ Log = Callable[[str, float, int], Any]
 
 
 class Monitor:
-    """What :func:`monitor` returns: a handle, and a context manager that removes it at its end.
+    """The result of :func:`monitor`: a handle, and a context manager that removes the monitor at its end.
 
     Attributes:
-        rows: what was seen, a dict per layer and look: ``step`` (of the model's forward passes in training
-            mode, from 1), ``layer`` (its name), ``outside`` (the share of inputs outside the dictionary),
-            ``dead`` (the share of functions whose outputs hardly vary over the batch; None for a batch of
-            one), ``coefficients`` (the norm of the mixing coefficients) and ``gradients`` (that of their
-            gradients, None until there are some).
+        rows: a dictionary per layer and record: ``step`` (forward passes in training mode, from 1), ``layer``
+            (its name), ``outside`` (the share of inputs outside the dictionary), ``dead`` (the share of
+            functions whose outputs are almost constant over the batch; None for a batch of one),
+            ``coefficients`` (the norm of the mixing coefficients) and ``gradients`` (that of their
+            gradients, None before the first backward pass).
     """
 
     def __init__(self, model: nn.Module, every: int, log: Log | None, gradients: bool) -> None:
@@ -156,31 +156,31 @@ class Monitor:
             _tell(
                 f"{outside:.0%} of the inputs of layer {name!r} lie outside its dictionary, which reaches "
                 f"from {values[0]:g} to {values[-1]:g}, at step {self._step}",
-                "normalize what goes in, or choose a larger boundary",
+                "normalize the inputs, or choose a larger boundary",
             )
         if dead is not None and dead > DEAD_LIMIT and (name, "dead") not in self._warned:
             self._warned.add((name, "dead"))
             _tell(
                 f"{dead:.0%} of the functions of layer {name!r} hardly vary over the batch, at step "
                 f"{self._step}",
-                "normalize what goes in, or learn more slowly",
+                "normalize the inputs, or use a smaller learning rate",
             )
 
 
 def monitor(model: nn.Module, *, every: int = 25, log: Log | None = None, gradients: bool = True) -> Monitor:
-    """Watch a model's KAFs while it trains.
+    """Monitor a model's KAFs during training.
 
-    Every so many forward passes in training mode, a look at each KAF, KAF2D and EdgewiseKAF gives the share
-    of its inputs outside the dictionary, the share of functions that are dead, and the norms of coefficients
-    and of their gradients. Samples of at most 4096 values are taken, and nothing is changed: results are the
-    same to the last bit. A layer with more than 20 % of inputs outside, or with most functions dead, is named
+    At every ``every``-th forward pass in training mode, it records, for each KAF, KAF2D and EdgewiseKAF, the
+    share of inputs outside the dictionary, the share of dead functions, and the norms of coefficients
+    and of their gradients. It uses samples of at most 4096 values and changes nothing: results are
+    bit-identical. A layer with more than 20 % of inputs outside, or with most functions dead, is named
     in a warning, once::
 
         with kafnets.monitor(model) as watch:
             train(model)
         print(watch.to_frame().groupby("layer").last())
 
-    Without ``with``, call ``remove()`` at the end. Copies of the model are not watched, and neither are
+    Without ``with``, call ``remove()`` at the end. Copies of the model are not monitored, and neither are
     layers inside a graph of ``torch.compile``.
 
     >>> model = kafnets.mlp(4, (8,), 1, "kaf")
@@ -190,11 +190,11 @@ def monitor(model: nn.Module, *, every: int = 25, log: Log | None = None, gradie
     (1, '1')
 
     Args:
-        model: any module with KAFs in it. Its own forward passes are counted: with a wrapper such as
-            ``DistributedDataParallel``, either will do.
-        every: look at the first forward pass, and again after so many.
+        model: any module with KAFs in it. Its forward passes are counted; a wrapper such as
+            ``DistributedDataParallel`` works as well as the module inside it.
+        every: number of forward passes between two records, beginning with the first pass.
         log: called with a name such as "1/outside", a value and the step: ``SummaryWriter().add_scalar``.
-        gradients: read norms of gradients, at the backward pass that follows.
+        gradients: record norms of gradients, at the next backward pass.
     """
     check_integer("every", every)
     if log is not None and not callable(log):

@@ -27,15 +27,15 @@ BEYOND = 0.25
 def refine(
     model: nn.Module, dictionary_size: int = 40, optimizer: torch.optim.Optimizer | None = None
 ) -> DictionaryChanges:
-    r"""Give every KAF, KAF2D and EdgewiseKAF a longer dictionary, and keep the functions what they are.
+    r"""Give every KAF, KAF2D and EdgewiseKAF a larger dictionary, and keep their functions.
 
-    The new elements lie between the same ends: equispaced if they were, else with the density they had. A
-    Gaussian's bandwidth, also a learned one, moves with the squared spacing. The coefficients are solved for
-    by ridge regression in float64, so that the functions stay as they were over the dictionary's range, and
-    their tails with them unless these are "zero": outside the dictionary narrower Gaussians fall to 0 sooner.
+    The new elements have the same range: equispaced if the old ones were, else with the same density. A
+    Gaussian's bandwidth, also a learned one, is scaled with the squared spacing. Coefficients are computed
+    by ridge regression in float64, such that the functions stay the same over the dictionary's range, as do
+    their tails unless these are "zero": outside the dictionary, narrower Gaussians fall to 0 sooner.
 
-    ``alpha`` becomes a new parameter. An optimizer that is not given here still holds the old one, and has to
-    be built anew.
+    ``alpha`` becomes a new parameter. An optimizer that is not given here still has the old one: create a new
+    optimizer.
 
     >>> model = kafnets.mlp(4, (8,), 1, "kaf")
     >>> report = kafnets.refine(model, dictionary_size=40)
@@ -44,10 +44,10 @@ def refine(
 
     Args:
         model: any module that contains ours, at any depth; a single layer too.
-        dictionary_size: the new number of elements, along each axis of a 2D-KAF. Layers that have as many
-            are left alone; if one has more, this is refused, since its functions could not be kept.
-        optimizer: the new parameters take the place of the old ones in its groups, and its state of the old
-            ones, and of learned bandwidths, is dropped.
+        dictionary_size: the new number of elements, along each axis of a 2D-KAF. Layers with this number are
+            not changed; a layer with more raises an error, since its functions could not be kept.
+        optimizer: the new parameters replace the old ones in its groups, and its state of the old ones, and
+            of learned bandwidths, is discarded.
 
     Returns:
         A report: sizes and errors by layer.

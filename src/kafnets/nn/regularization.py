@@ -53,10 +53,14 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
 
 
 def distance_from_start(model: nn.Module) -> Tensor:
-    """How far activations that must not decay have moved from their start, as one number to add to a loss.
+    r"""Penalty on the distance from the initial knots, :math:`\sum (q - q_{start})^2`, for splines.
 
-    The sum of ``distance_from_start()`` over all modules that have it, which are the spline activations.
-    Shared modules count once; 0 for a model without any.
+    Weight decay does not apply to them (Scardapane et al., 2016). The sum is over all modules with a method
+    ``distance_from_start``. Shared modules count once; the penalty is 0 for a model without any.
+
+    >>> model = nn.Sequential(nn.Linear(3, 8), kafnets.SAF(8), nn.Linear(8, 1))
+    >>> kafnets.distance_from_start(model).item()
+    0.0
     """
     total: Tensor | None = None
     for module in model.modules():
@@ -74,11 +78,14 @@ def param_groups(
     lr: float | None = None,
     activation_lr: float = 1.0,
 ) -> list[dict[str, Any]]:
-    """Split a model's trainable parameters so that each gets the weight decay it should.
+    """Group a model's trainable parameters by the weight decay that applies to them, for any optimizer.
 
-    Hand the result to any optimizer: ``torch.optim.Adam(param_groups(model, weight_decay=1e-4))``.
-    Each parameter is in exactly one group, in the order of ``model.parameters()``; empty groups are
-    left out.
+    >>> model = nn.Sequential(nn.Linear(3, 8), kafnets.KAF(8), nn.Linear(8, 1))
+    >>> groups = kafnets.param_groups(model, weight_decay=1e-4, mixing_decay=1e-5)
+    >>> [(group["name"], group["weight_decay"], len(group["params"])) for group in groups]
+    [('weights', 0.0001, 2), ('mixing', 1e-05, 1), ('undecayed', 0.0, 2)]
+
+    Each parameter is in exactly one group, in the order of ``model.parameters()``. Empty groups are omitted.
 
     Args:
         model: any module.

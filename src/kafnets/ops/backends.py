@@ -37,7 +37,10 @@ def backend(device: torch.device | str = "cpu") -> Backend:
 
     On the CPU, KAFs with a learned bandwidth run there too. Other learned bandwidths, other kernels and
     uneven dictionaries take the portable implementation, and the composite one where function transforms
-    (``torch.func``, forward mode) are at work; ``torch.export`` always takes the composite one.
+    (``torch.func``, forward mode) are active; ``torch.export`` always takes the composite one.
+
+    >>> print(kafnets.backend())  # doctest: +SKIP
+    cpu: native kernels for avx512
     """
     if asked != "auto":
         return Backend(asked, "asked for by set_backend or use_backend")

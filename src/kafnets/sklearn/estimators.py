@@ -25,8 +25,8 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
 
     Features are scaled by medians and quartiles, and gaps (NaN) filled with medians, both learned from the
     training rows. The defaults are the recipe of ``kafnets.train.recipe``: six networks whose predictions are
-    averaged, KAFs on top of Mish, AdamW with a learning rate of several cosines, and as many epochs as
-    held-out rows like best::
+    averaged, KAFs with Mish as their base function, AdamW with a learning rate that follows several cosines,
+    and the number of epochs that is best on held-out rows::
 
         from kafnets.sklearn import KafnetClassifier
 
@@ -34,59 +34,64 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
 
     Args:
         hidden: widths of the hidden layers.
-        activation: a registered name (see ``kafnets.names()``), with options in parentheses if you like, such
-            as ``"kaf(base=silu,tails=linear)"``, or a function that makes a module from the number of
+        activation: a registered name (see ``kafnets.names()``), optionally with arguments in parentheses,
+            such as ``"kaf(base=silu,tails=linear)"``, or a function that creates a module from the number of
             features.
-        activation_options: for the activation, such as ``{"dictionary_size": 30}``. If None, KAFs stand on
-            Mish, 2D-KAFs start as ELU, and others take their defaults.
-        n_members: networks whose predictions are averaged. Each holds out another part of the rows, to find
-            its best epoch by, and starts with other weights. One network is several times faster.
-        embedding: functions of single features, learned beside the network: "kaf" for those of
-            :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for the features alone; "auto":
-            "kaf" for every second network.
-        epochs: the most there may be.
-        batch_size: rows a step; "auto" takes a 32nd of them, but from 32 to 256.
-        learning_rate: AdamW's, at the start; "auto" grows with the root of the batch size, from 3e-3 at 32.
-        weight_decay: of weights and of activations' parameters that may decay; "auto": 0.5, and 0.01 in
-            ``partial_fit``.
-        dropout: behind the hidden layers, in the first epoch.
-        label_smoothing: the share of each label that is spread evenly over all classes, which serves the
-            accuracy and harms probabilities. "auto": 0.1.
-        class_weight: what rows of each class count, such as ``{"ill": 5}``; "balanced": all classes alike.
-        calibrate_probabilities: divide the network's outputs by a temperature that the held-out rows choose,
-            so that ``predict_proba`` means what it says.
+        activation_options: arguments of the activation, such as ``{"dictionary_size": 30}``. If None, KAFs
+            have Mish as their base function, 2D-KAFs are initialized like ELU, and others use their defaults.
+        n_members: number of networks whose predictions are averaged. Each has its own initial weights and
+            holds out a different part of the rows to choose its best epoch. One network is several times
+            faster.
+        embedding: learned functions of single features as additional inputs: "kaf" for those of
+            :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for no embedding; "auto": "kaf" for
+            every second network.
+        epochs: maximum number of epochs.
+        batch_size: batch size; "auto": rows / 32, clipped to 32-256.
+        learning_rate: initial learning rate of AdamW; "auto": 3e-3 for a batch size of 32, growing with its
+            square root.
+        weight_decay: of weights and of those parameters of activations to which weight decay applies; "auto":
+            0.5, and 0.01 in ``partial_fit``.
+        dropout: probability of dropout after each hidden layer in the first epoch.
+        label_smoothing: the share of each label that is spread evenly over all classes, which improves the
+            accuracy at the expense of the probabilities. "auto": 0.1.
+        class_weight: weight of the rows of each class, such as ``{"ill": 5}``; "balanced": equal total
+            weight for all classes.
+        calibrate_probabilities: divide the network's outputs by a temperature fitted to the held-out rows,
+            so that ``predict_proba`` is better calibrated.
         activation_lr: factor on the learning rate for the parameters of activations.
-        initialize_biases: draw the first biases from training rows, so that inputs meet dictionaries.
-        calibrate_after: epochs after which the dictionaries of KAFs move to where their inputs are. None:
-            they stay.
-        refine: longer dictionaries in the course of training, such as ``{20: 40}`` for 40 elements after 20
-            epochs. None: they stay.
-        monitor: watch KAFs while they learn: ``history_`` then has each layer's share of inputs outside its
-            dictionary and the like, and a warning names layers that are in trouble.
-        early_stopping: stop when held-out rows are not predicted better any more. If False, all epochs are
-            tried.
-        validation_fraction: the share of rows that one network holds out to find its best epoch by; several
-            hold out equal parts. None, or if that share is less than 10 rows: all rows are learned from for
-            all epochs.
-        refit: of one network: when its best epoch is known, train again on all rows, for as many epochs. If
-            False, the weights of the best epoch are kept, and the held-out rows are not learned from.
-        patience: epochs that ``early_stopping`` waits for an improvement.
-        warm_start: ``fit`` goes on from the weights that there are.
-        device: "cpu", "cuda", or "auto" for the latter where there is one.
-        verbose: "auto" shows a progress bar, in terminals and notebooks, if ``fit`` takes more than a few
-            seconds; True or 1 at once, or prints each epoch elsewhere; 2 prints each epoch; False or 0 shows
-            nothing.
-        random_state: decides the first weights, the rows held out, and the order of rows.
+        initialize_biases: draw the initial biases from training rows, so that the inputs of KAFs lie within
+            their dictionaries.
+        calibrate_after: number of epochs after which the dictionaries of KAFs are moved to the range of their
+            inputs. None: they are not moved.
+        refine: larger dictionaries in the course of training, such as ``{20: 40}`` for 40 elements after 20
+            epochs. None: their size does not change.
+        monitor: monitor KAFs during training: ``history_`` then has statistics of each layer, such as the
+            share of inputs outside its dictionary, and a warning names layers with problems.
+        early_stopping: stop when the score on held-out rows no longer improves. If False, all epochs are
+            run.
+        validation_fraction: the share of rows that one network holds out to choose its best epoch; several
+            networks hold out equal parts. None, or fewer than 10 rows: no rows are held out, and all epochs
+            are run.
+        refit: for one network: when its best epoch is known, train again on all rows for that number of
+            epochs. If False, the weights of the best epoch are kept, and the held-out rows are not used for
+            training.
+        patience: number of epochs without improvement after which ``early_stopping`` stops.
+        warm_start: ``fit`` continues from the current weights.
+        device: "cpu", "cuda", or "auto" for "cuda" if available.
+        verbose: "auto" shows a progress bar in terminals and notebooks if ``fit`` takes more than a few
+            seconds; True or 1 shows it immediately, or prints a line per epoch elsewhere; 2 prints a line per
+            epoch; False or 0 shows nothing.
+        random_state: seed of the initial weights, the held-out rows, and the order of rows.
 
     Attributes:
         classes_: the labels.
         predictor_: the network with its preprocessing; see :meth:`to_predictor`.
         module_: the network, a ``torch.nn.Module``; several are its ``members``.
-        scaling_: what was learned about the features' medians and quartiles.
-        history_: a row of numbers for each epoch, with scores of the held-out rows; of several networks, the
-            rows of all, with their number as "member".
-        n_epochs_: how many there were.
-        best_epoch_: the best of them; of several networks, the mean.
+        scaling_: medians and quartiles of the features.
+        history_: a dictionary per epoch, with scores on the held-out rows; for several networks, those of
+            all, with the network's index as "member".
+        n_epochs_: number of epochs that were run.
+        best_epoch_: the best epoch; for several networks, the mean.
         n_features_in_: the number of features.
         feature_names_in_: their names, where ``fit`` was given some.
     """
@@ -115,13 +120,12 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and their labels.
+        """Fit to rows and their labels.
 
         Args:
             X: an array, or a table of pandas or polars with columns of any kind.
-            y: one label per row; or, of several labels that a row may have, 0 or 1 for each,
-                ``(rows, labels)``.
-            sample_weight: how much each row counts, here and where the best epoch is chosen.
+            y: one label per row; or, if a row may have several labels, 0 or 1 for each, ``(rows, labels)``.
+            sample_weight: weight of each row, in training and in the choice of the best epoch.
         """
         known = self._known(goes_on=self.warm_start)
         features, labels, encoding = self._checked(X, y, known)
@@ -152,7 +156,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """How likely each class is, in the order of ``classes_``; of several labels, how likely each is."""
+        """Probability of each class, in the order of ``classes_``; for several labels, of each label."""
         check_is_fitted(self)
         return self.predictor_.predict_proba(checked_rows(self, X, self.predictor_))
 
@@ -192,16 +196,16 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
 class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
     """A network of learned activations for regression.
 
-    The target is one number per row, or several, ``(rows, outputs)``. It is scaled to mean 0 and deviation 1
-    while it is learned.
+    The target is one number per row, or several, ``(rows, outputs)``. It is scaled to mean 0 and standard
+    deviation 1 for training.
 
     Args:
-        hidden: as of :class:`KafnetClassifier`, and so are all others but these two.
-        activation: likewise.
+        hidden: see :class:`KafnetClassifier`, as for all arguments but ``loss`` and ``quantile``.
+        activation: see :class:`KafnetClassifier`.
         loss: "squared_error" to predict means, "absolute_error" medians, "quantile" a quantile, and "poisson"
-            means of counts: numbers from 0, whose logarithm the network gives. The best epoch is the one with
-            the smallest of it, or the largest R² for the squared error.
-        quantile: which one, for the loss "quantile": between 0 and 1.
+            means of counts (numbers ≥ 0), whose logarithm the network computes. The best epoch is the one
+            with the smallest loss or, for the squared error, the largest R².
+        quantile: the quantile to predict with the loss "quantile", between 0 and 1.
     """
 
     @with_arguments_of(Kafnet.__init__)
@@ -219,12 +223,12 @@ class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
         self.quantile = quantile
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and their numbers.
+        """Fit to rows and their targets.
 
         Args:
             X: an array, or a table of pandas or polars with columns of any kind.
             y: one number per row, or several, ``(rows, outputs)``.
-            sample_weight: how much each row counts, here and where the best epoch is chosen.
+            sample_weight: weight of each row, in training and in the choice of the best epoch.
         """
         known = self._known(goes_on=self.warm_start)
         features, target, weight, what = self._checked(X, y, sample_weight, known)
@@ -251,7 +255,7 @@ class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         if loss.logarithmic and not ((y >= 0).all() and (y.sum(0) > 0).all()):
-            raise ValueError("y must be numbers from 0, not all of them 0, for loss='poisson'")
+            raise ValueError("y must be numbers ≥ 0, not all of them 0, for loss='poisson'")
         weight = weights_of(sample_weight, features)
         mean = np.average(y, axis=0, weights=weight)
         deviation = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))

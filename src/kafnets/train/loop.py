@@ -32,7 +32,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 @dataclass
 class Training:
-    """What came of it. ``model`` holds the best weights."""
+    """The result of :func:`fit`. ``model`` has the weights of the chosen epoch."""
 
     model: nn.Module
     epochs: list[dict[str, Any]] = field(default_factory=list)
@@ -58,27 +58,27 @@ def fit(
     save: Callable[[State], None] | None = None,
     progress: Progress | None = None,
 ) -> Training:
-    """Train until the validation score has not improved for a while, then take the best weights.
+    """Train a network, with early stopping and the choice of the best epoch as in ``settings``.
 
-    Everything random (order of rows, dropout, noise) follows from ``seed``; torch's global generator is left
-    as it was. Given the state that ``save`` was handed after some epoch, ``resume`` goes on from there, to
-    the last bit as if nothing had happened.
+    All randomness (order of rows, dropout, noise) is determined by ``seed``; torch's global generator is not
+    changed. With the state that ``save`` received after some epoch, ``resume`` continues from there, with
+    bit-identical results.
 
     Args:
-        model: anything from features to one number per row, or to one per class if there are more than two.
-        train: splits, which bring all parts and the task; or the rows to learn from, and the next four.
-        settings: how; the paper's if None.
-        validation: what decides which epoch's weights are kept, and when to stop. Without it, training goes
-            on to the last epoch, whose weights are kept.
-        test: what is scored at the end.
-        task: by default "regression" for targets with fractions, else by the number of classes.
-        classes: how many; by default, up to the largest in ``train``.
-        seed: of the order of rows, of dropout and of noise. Not of the model, which is given.
-        fabric: where to run: a ``lightning_fabric.Fabric`` that was launched. If None, what the settings say:
-            this process, or those that ``torchrun`` has started.
-        resume: a state to go on from.
-        save: is handed the state after each epoch, in the first process only.
-        progress: is told about each epoch, in the first process only.
+        model: a module from features to one number per row, or one per class if there are more than two.
+        train: splits, with all parts and the task; or the training rows, with the next four arguments.
+        settings: None: the paper's.
+        validation: rows that determine which epoch's weights are kept, and when to stop. Without them, the
+            weights of the last epoch are kept.
+        test: rows for the final scores.
+        task: default: "regression" for targets with fractions, else by the number of classes.
+        classes: number of classes; default: from the largest one in ``train``.
+        seed: of the order of rows, dropout and noise, not of the model's initial weights.
+        fabric: a ``lightning_fabric.Fabric`` that was launched. None: as in the settings, this process or
+            those that ``torchrun`` has started.
+        resume: a state to continue from.
+        save: called with the state after each epoch, in the first process only.
+        progress: called after each epoch, in the first process only.
     """
     splits = train if isinstance(train, Splits) else splits_of(train, validation, test, task, classes)
     settings = settings or Settings()
@@ -260,7 +260,7 @@ class _Run:
         ):
             raise ValueError(
                 f"the run was begun by {len(noise['cpu'])} processes on "
-                f"{'GPUs' if 'cuda' in noise else 'CPUs'}: go on with as many there, or begin anew"
+                f"{'GPUs' if 'cuda' in noise else 'CPUs'}: resume it with the same number, or start again"
             )
         self.kept.restore(state)
         self.optimizer.load_state_dict(state["optimizer"])

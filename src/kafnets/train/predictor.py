@@ -243,7 +243,7 @@ class Predictor:
             return cls._described(content, weights)
         except (KeyError, IndexError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
-                f"{folder}: {DESCRIPTION} and {WEIGHTS} do not tell all of a network ({error!r})"
+                f"{folder}: {DESCRIPTION} and {WEIGHTS} do not describe a complete network ({error!r})"
             ) from error
 
     @classmethod

@@ -149,12 +149,11 @@ class RunFolder:
         """Of a finished run: the best ones. Tensors by name; of a policy, with what it normalizes by."""
         marker = self._json(DONE)
         if marker is None:
-            raise ValueError(f"{self.path} holds no finished run: run it to its end first")
+            raise ValueError(f"{self.path} has no finished run: finish it first")
         digests = marker.get("sha256")
         if not isinstance(digests, dict) or _digest_of(self.path / MODEL) != digests.get(MODEL, "none"):
             raise ValueError(
-                f"{self.path / MODEL} is not there, or not what was written: delete {self.path / DONE} and "
-                "run again"
+                f"{self.path / MODEL} is missing or was changed: delete {self.path / DONE} and run again"
             )
         state: dict[str, Any] = load_tensors(self.path / MODEL)
         return state

@@ -41,11 +41,11 @@ class Settings:
     """How a network is trained.
 
     Args:
-        batch_size: rows a step; the last step of an epoch takes what is left. "auto" takes a 32nd of the
-            rows, but from 32 to 256 of them.
-        epochs: the most there may be.
-        patience: stop after so many epochs in which the validation score has not improved. None: go on to the
-            end.
+        batch_size: batch size; the last batch of an epoch may be smaller. "auto": rows / 32, clipped to
+            32-256.
+        epochs: maximum number of epochs.
+        patience: number of epochs without improvement of the validation score before stopping. None: no early
+            stopping.
         keep: the epoch whose weights are kept. "best": the one with the best validation score; of equal
             scores the one with the smallest validation loss, and if that is equal too, the last one. "last":
             the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
@@ -53,41 +53,42 @@ class Settings:
         metric: the validation score that decides which epoch is best and when to stop: "accuracy" or "auc"
             for two classes, "loss" for all tasks. None: the AUC for two classes, the accuracy for more, R²
             for regression or, if that has another loss than the squared error, the loss.
-        learning_rate: the optimizer's, at the start. "auto" grows with the root of the batch size, from 3e-3
-            at 32 rows.
-        weight_decay: of weights, and of activations' parameters that may decay; see
-            ``kafnets.param_groups``. "auto", with AdamW, decays so that what no gradient holds shrinks to
-            1/e in all epochs together, however many steps those are, but by no more than 1.
-        optimizer: "Adam", where decay is an l2 term of the loss, as in the paper, and goes through Adam's
-            scaling; "AdamW", where it does not; or what makes an optimizer from parameter groups.
-        schedule: of the learning rate: None, if it stays; "cosine" to let it fall to 0 along a cosine until
-            the last of the epochs; "coslog4" for four cosines, each twice as long as the one before, which go
-            from 0 to the whole and back; or a function that makes a schedule from the optimizer, to be
-            stepped once per epoch.
-        regularization_schedule: of weight decay and of dropout, wherever a network has that: None, if they
-            stay; "cosine" to let both fall along a cosine, from the whole in the first epoch to 0 in the last
-            that there may be; "flat_cosine" to let them stay for half of the epochs, and fall in the others.
+        learning_rate: initial learning rate of the optimizer. "auto": 3e-3 for a batch size of 32, growing
+            with its square root.
+        weight_decay: of weights, and of those parameters of activations to which weight decay applies; see
+            ``kafnets.param_groups``. "auto", for AdamW: such that a parameter with zero gradient shrinks by a
+            factor of e over all epochs, for any number of steps; at most 1.
+        optimizer: "Adam", where weight decay is an l2 term of the loss, as in the paper, and is scaled by
+            Adam; "AdamW", where it is not; or a function that creates an optimizer from parameter groups.
+        schedule: of the learning rate: None for a constant one; "cosine" to decrease it to 0 along a cosine
+            by the last epoch; "coslog4" for four cosine cycles from 0 to the full learning rate and back,
+            each twice as long as the one before; or a function that creates a scheduler from the optimizer,
+            which is stepped once per epoch.
+        regularization_schedule: of weight decay and of dropout, where a network has it: None for constant
+            ones; "cosine" to decrease both along a cosine, from their full value in the first epoch to 0 in
+            the last of ``epochs``; "flat_cosine" to keep them for half of the epochs and decrease them
+            afterwards.
         betas: decay rates of Adam's moments. None: torch's, 0.9 and 0.999.
         activation_lr: factor on the learning rate for the parameters of activations, see
             ``kafnets.param_groups``.
         label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 where the
             accuracy decides, see ``metric``, of one label per row; else 0.
         loss: of regression: "squared_error", "absolute_error", "quantile" or "poisson".
-        quantile: which one, for the loss "quantile": between 0 and 1.
-        clamp_outputs: for regression: predictions stay within the range of the targets of training.
+        quantile: the quantile to predict with the loss "quantile", between 0 and 1.
+        clamp_outputs: for regression: clip predictions to the range of the training targets.
         initialize_biases: draw biases from training rows before the first epoch, by
             ``kafnets.initialize_biases``.
-        calibrate_after: after so many epochs, move the dictionaries of KAFs to where their inputs lie, by
-            ``kafnets.calibrate`` on up to 4096 training rows. Adam's moments of the coefficients that changed
-            begin anew.
-        refine: longer dictionaries in the course of training, by ``kafnets.refine``: ``{20: 40}`` raises the
-            number of elements to 40 after 20 epochs. Moments of coefficients begin anew.
-        monitor: watch KAFs by ``kafnets.monitor``: rows of the log then have each layer's share of inputs
-            outside its dictionary and the like, and a warning names layers that are in trouble. Models
-            without KAFs are trained as without these three.
-        device: "cpu", "cuda", or "auto" for the latter where there is one.
+        calibrate_after: number of epochs after which the dictionaries of KAFs are moved to the range of their
+            inputs, by ``kafnets.calibrate`` on up to 4096 training rows. Adam's moments of the coefficients
+            that change are reset.
+        refine: larger dictionaries in the course of training, by ``kafnets.refine``: ``{20: 40}`` raises the
+            number of elements to 40 after 20 epochs. Adam's moments of the coefficients are reset.
+        monitor: monitor KAFs by ``kafnets.monitor``: the log then has statistics of each layer, such as the
+            share of inputs outside its dictionary, and a warning names layers with problems. These three have
+            no effect on models without KAFs.
+        device: "cpu", "cuda", or "auto" for "cuda" if available.
         precision: "32-true", or automatic mixed precision: "bf16-mixed", and "16-mixed" on GPUs.
-        compile: run the network through ``torch.compile``: slower to begin with, faster if trained for long.
+        compile: run the network through ``torch.compile``: slower at first, faster in long runs.
     """
 
     batch_size: int | Literal["auto"] = 100
@@ -129,7 +130,7 @@ class Settings:
                 object.__setattr__(self, name, value := int(value))
             if not isinstance(value, int) or value < 1:
                 hint = "" if name == "epochs" else f", or {other!r}"
-                raise ValueError(f"{name} must be a whole number from 1{hint}, got {value!r}")
+                raise ValueError(f"{name} must be an integer ≥ 1{hint}, got {value!r}")
         for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
             if value != "auto" and (isinstance(value, str) or not value >= 0):
