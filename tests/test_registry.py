@@ -57,15 +57,15 @@ def test_names_are_unique_but_a_class_may_be_defined_again() -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_a_function_can_be_registered() -> None:
-    kafnets.register("gelu")(lambda n: nn.GELU())
+    kafnets.register("my_gelu")(lambda n: nn.GELU())
     kafnets.register("hardswish")(nn.Hardswish)
     kafnets.register("wide_maxout")(functools.partial(kafnets.Maxout, pieces=7))
-    assert isinstance(kafnets.create("gelu", 3), nn.GELU)
+    assert isinstance(kafnets.create("my_gelu", 3), nn.GELU)
     assert isinstance(kafnets.create("hardswish", 3), nn.Hardswish)
-    assert registry.facts_of("gelu").family == "other"
+    assert registry.facts_of("my_gelu").family == "other"
     assert kafnets.mlp(3, (4,), 1, "wide_maxout")[0].pieces == 7
-    with pytest.raises(ValueError, match="the name 'gelu' is taken"):
-        kafnets.register("gelu")(lambda n: nn.Tanh())
+    with pytest.raises(ValueError, match="the name 'my_gelu' is taken"):
+        kafnets.register("my_gelu")(lambda n: nn.Tanh())
 
 
 @pytest.mark.usefixtures("registered")

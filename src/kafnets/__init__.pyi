@@ -76,6 +76,7 @@ from kafnets.zoo import BetaSwish as BetaSwish
 from kafnets.zoo import CReLU as CReLU
 from kafnets.zoo import GeneralizedTanh as GeneralizedTanh
 from kafnets.zoo import Hermite as Hermite
+from kafnets.zoo import LearnedSine as LearnedSine
 from kafnets.zoo import LpMaxout as LpMaxout
 from kafnets.zoo import LpUnit as LpUnit
 from kafnets.zoo import Maxout as Maxout
@@ -88,7 +89,6 @@ from kafnets.zoo import PAct as PAct
 from kafnets.zoo import PolyNorm as PolyNorm
 from kafnets.zoo import PReLU as PReLU
 from kafnets.zoo import Rational as Rational
-from kafnets.zoo import Sine as Sine
 from kafnets.zoo import SoftMaxout as SoftMaxout
 from kafnets.zoo import SReLU as SReLU
 from kafnets.zoo import SwiGLU as SwiGLU

@@ -91,7 +91,7 @@ def pact(s: Array, u: Array, weight: Array) -> Gradients:
     return {"s": u * (1 + weight * (_mish_slope(s) - 1)), "weight": (u * (ref.mish(s) - s)).sum(0)}
 
 
-def sine(s: Array, u: Array, height: Array, frequency: Array) -> Gradients:
+def learned_sine(s: Array, u: Array, height: Array, frequency: Array) -> Gradients:
     """A omega cos(omega s); sin(omega s); a s cos(omega s)."""
     cosine = height * np.cos(frequency * s)
     return {

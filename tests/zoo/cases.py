@@ -104,7 +104,7 @@ ORACLE: dict[str, Callable[[Any, Array], Array]] = {
     "mish": lambda m, s: ref.mish(s),
     "pact": lambda m, s: ref.pact(s, ref.mish, _array(m.weight)),
     "squared_relu": lambda m, s: ref.squared_relu(s),
-    "sine": lambda m, s: ref.sine(s, _array(m.height), _array(m.frequency)),
+    "learned_sine": lambda m, s: ref.sine(s, _array(m.height), _array(m.frequency)),
     "xielu": lambda m, s: ref.xielu(s, _array(m.alpha_positive), _array(m.alpha_negative)),
     "poly_norm": lambda m, s: ref.poly_norm(s, _array(m.weight), _array(m.bias)),
     "rational": lambda m, s: ref.rational(

@@ -14,7 +14,18 @@ from tests.oracle import family
 from tests.zoo.cases import activations, build
 
 POINTWISE = [
-    *("gelu", "mish", "squared_relu", "pact", "sine", "xielu", "rational", "poly_norm", "glu", "swiglu")
+    *(
+        "gelu",
+        "mish",
+        "squared_relu",
+        "pact",
+        "learned_sine",
+        "xielu",
+        "rational",
+        "poly_norm",
+        "glu",
+        "swiglu",
+    )
 ]
 
 

@@ -127,7 +127,7 @@ PLAIN: dict[str, Plain] = {
     ),
     "beta_swish": lambda m, s: s * torch.sigmoid(m.beta * s),
     "pact": lambda m, s: s + m.weight * (functional.mish(s) - s),
-    "sine": lambda m, s: m.height * torch.sin(m.frequency * s),
+    "learned_sine": lambda m, s: m.height * torch.sin(m.frequency * s),
     "xielu": lambda m, s: (
         m.beta * s
         + torch.where(s > 0, m.alpha_positive * s**2, m.alpha_negative * (torch.expm1(s.clamp(max=0)) - s))

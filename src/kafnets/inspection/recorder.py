@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.expansion import Expansion
 from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, Columns, Half, LearnedFunctions, Moment
+from kafnets.nn.activation import Activation
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.embedding import KAFEmbedding, spread_evenly
 from kafnets.nn.watch import evaluating
@@ -219,10 +220,11 @@ def _distribution(
 
 def _plottable(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Each layer whose functions have one input or two, with its name in the model."""
-    embedded = [module.functions for module in model.modules() if isinstance(module, KAFEmbedding)]
+    wholes = [module for module in model.modules() if isinstance(module, KAFEmbedding | Activation)]
+    parts = [part for whole in wholes for part in whole.modules() if part is not whole]
     for name, module in model.named_modules():
         facts = getattr(module, "facts", None)
-        own = isinstance(facts, Facts) and facts.plottable and not any(module is each for each in embedded)
+        own = isinstance(facts, Facts) and facts.plottable and not any(module is each for each in parts)
         if own or isinstance(module, EdgewiseKAF) or (isinstance(module, KAFEmbedding) and module.columns):
             yield name, module
 

@@ -28,9 +28,9 @@ from kafnets.zoo.polynomials import PAF as PAF
 from kafnets.zoo.polynomials import Hermite as Hermite
 from kafnets.zoo.polynomials import Rational as Rational
 from kafnets.zoo.recent import XIELU as XIELU
+from kafnets.zoo.recent import LearnedSine as LearnedSine
 from kafnets.zoo.recent import PAct as PAct
 from kafnets.zoo.recent import PolyNorm as PolyNorm
-from kafnets.zoo.recent import Sine as Sine
 from kafnets.zoo.splines import SAF as SAF
 from kafnets.zoo.stochastic import NoisyHardSigmoid as NoisyHardSigmoid
 from kafnets.zoo.stochastic import NoisyHardTanh as NoisyHardTanh

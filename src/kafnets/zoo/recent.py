@@ -66,8 +66,8 @@ class PAct(Parametric):
         return self.base.combine(s, TORCH_FUNCTIONS[self.function](s), self.along(self.weight, s, dim))
 
 
-@register("sine")
-class Sine(Parametric):
+@register("learned_sine")
+class LearnedSine(Parametric):
     r"""A sine of learned height and frequency, :math:`g(s) = a \sin(\omega s)`.
 
     Starts with :math:`a = \omega = 1`; scale the weights before it for a higher frequency, as SIREN does. Not
