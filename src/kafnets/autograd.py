@@ -78,15 +78,25 @@ def coefficients(
     dtype: Any = numpy.float64,
     **options: Unpack[ExpansionOptions],
 ) -> Array:
-    """As :func:`kafnets.jax.coefficients`, with a seed for random ones."""
+    """Initial mixing coefficients, as :func:`kafnets.jax.coefficients`, with a seed for random ones.
+
+    >>> import numpy
+    >>> alpha = kafnets.autograd.coefficients(3, init="elu")
+    >>> kafnets.autograd.kaf(numpy.zeros((5, 3)), alpha).shape
+    (5, 3)
+    """
     source = NumpySource(seed)
     return first_values(numpy, init, functions, Expansion.of(dimensions, **options), source, dtype)
 
 
 def from_torch(module: Any) -> tuple[Arrays, Expansion]:
-    """The parameters of a torch module, and the expansion with which the functions here do what it does.
+    """The parameters of a torch module and its expansion, for ``kaf`` and ``kaf2d``.
 
-    Where the bandwidth is learned, its logarithm is among the parameters: give ``gamma=np.exp(log_gamma)``.
+    >>> parameters, expansion = kafnets.autograd.from_torch(kafnets.KAF(30))
+    >>> parameters["alpha"].shape
+    (30, 20)
+
+    The logarithm of a learned bandwidth is among the parameters: give ``gamma=np.exp(log_gamma)``.
     """
     return arrays_of(module), module.expansion
 

@@ -78,7 +78,7 @@ SETS = (
         "sensorless_sample",
         load_sample,
         5500,
-        "500 rows of each class of it",
+        "500 rows of each class of sensorless",
         "CC BY 4.0",
         "M. Bator, UCI data set 325",
         "kafnets",

@@ -118,7 +118,7 @@ SETS = (
         "susy_sample",
         load_sample,
         20_982,
-        "rows of it; not downloaded, to be put into the folder",
+        "rows of susy; cannot be downloaded: put it into the folder",
         "see the page of the UCI data set",
         "Baldi, Sadowski and Whiteson, UCI data set 279",
         fixed_test=True,

@@ -83,7 +83,12 @@ def coefficients(
     dtype: Any = None,
     **options: Unpack[ExpansionOptions],
 ) -> Array:
-    """First values of alpha: ``(functions, D)``, or ``(functions, D, D)`` for two dimensions.
+    """Initial mixing coefficients: ``(functions, D)``, or ``(functions, D, D)`` for two dimensions.
+
+    >>> import jax
+    >>> alpha = kafnets.jax.coefficients(3, init="elu")
+    >>> kafnets.jax.kaf(jax.numpy.zeros((5, 3)), alpha).shape
+    (5, 3)
 
     ``key`` is for random ones; ``init`` and options are those of :class:`kafnets.KAF`.
     """

@@ -50,30 +50,43 @@ class _Activation(nnx.Module):
 
 
 class KAF(_Activation):
-    """Kernel activation function: each channel learns its own function.
+    r"""Kernel activation function: each channel learns its own :math:`g(s) = \sum_i \alpha_i \kappa(s, d_i)`.
 
-    ::
+    >>> import jax
+    >>> from flax import nnx
+    >>> rngs = nnx.Rngs(0)
+    >>> net = nnx.Sequential(nnx.Linear(18, 30, rngs=rngs), kafnets.jax.KAF(30, rngs=rngs))
+    >>> net(jax.numpy.zeros((5, 18))).shape
+    (5, 30)
 
-        nnx.Sequential(nnx.Linear(18, 300, rngs=rngs), KAF(300, rngs=rngs), nnx.Linear(300, 1, rngs=rngs))
-
-    Arguments as for :class:`kafnets.KAF`, with the channels last by default, and:
+    Scardapane et al., 2017. Arguments as for :class:`kafnets.KAF`, with the channels last by default, and:
 
     Args:
-        rngs: random keys; ``params`` is used. None will do where ``init`` is not random.
-        param_dtype: of the parameters; JAX's usual one if None.
+        rngs: random keys; ``params`` is used. May be None if ``init`` is not random.
+        param_dtype: of the parameters; None: JAX's default.
     """
 
     dimensions = 1
 
 
 class KAF2D(_Activation):
-    """Two-dimensional KAF: each pair of neighbors becomes one function of both. See :class:`KAF`."""
+    r"""Two-dimensional KAF: each pair of channels learns
+    :math:`g(s, t) = \sum_{ij} \alpha_{ij} \kappa((s, t), (d_i, d_j))`. See :class:`KAF`.
+
+    >>> import jax
+    >>> kafnets.jax.KAF2D(30, init="tanh")(jax.numpy.zeros((5, 30))).shape
+    (5, 15)
+    """
 
     dimensions = 2
 
 
 def from_torch(module: Any, *, dim: int | None = None) -> KAF | KAF2D:
-    """The same activation as a Flax module; channels along ``dim``, or along the torch module's."""
+    """Convert a torch module to a Flax module, with channels along ``dim``, or along the torch module's.
+
+    >>> kafnets.jax.from_torch(kafnets.KAF(30, dim=-1)).alpha.shape
+    (30, 20)
+    """
     arrays, expansion = arrays_of(module), module.expansion
     cls = KAF if expansion.dimensions == 1 else KAF2D
     dim = module.dim if dim is None else dim

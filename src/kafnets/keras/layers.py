@@ -106,20 +106,21 @@ class _Activation(keras.layers.Layer):  # type: ignore[misc]
 
 @_registered
 class KAF(_Activation):
-    """Kernel activation function: each channel learns its own function.
+    r"""Kernel activation function: each channel learns its own :math:`g(s) = \sum_i \alpha_i \kappa(s, d_i)`.
 
     ::
 
         keras.Sequential([keras.layers.Dense(300), kafnets.keras.KAF(), keras.layers.Dense(1)])
 
-    Arguments as for :class:`kafnets.KAF`, without ``num_features``, which the first input tells; ``init``
-    may be one of Keras's initializers, too, and ``groups=1`` is one function for any number of channels. With
-    a half-precision dtype policy, inputs and outputs are in half precision and the sum in float32.
+    Scardapane et al., 2017. Arguments as for :class:`kafnets.KAF`, without ``num_features``, which the first
+    input determines; ``init`` may also be an initializer of Keras, and ``groups=1`` is one function for any
+    number of channels. With a half-precision dtype policy, inputs and outputs are in half precision and the
+    sum in float32.
 
     Args:
-        dim: the channel axis; the last one by default, as in Keras.
-        alpha_regularizer: as Keras's layers take them.
-        alpha_constraint: as Keras's layers take them.
+        dim: the channel axis; default: the last one, as in Keras.
+        alpha_regularizer: a regularizer of Keras.
+        alpha_constraint: a constraint of Keras.
         options: of :meth:`kafnets.Expansion.of`, and of every layer: ``name``, ``dtype``, ``trainable``.
     """
 
@@ -128,15 +129,15 @@ class KAF(_Activation):
 
 @_registered
 class KAF2D(_Activation):
-    """Two-dimensional KAF: each pair of neighbors becomes one function of both. See :class:`KAF`."""
+    """Two-dimensional KAF: each pair of neighboring channels learns a function of both. See :class:`KAF`."""
 
     dimensions = 2
 
 
 def from_torch(module: Any, *, dim: int | None = None, **options: Any) -> KAF | KAF2D:
-    """The same activation as a built layer; channels along ``dim``, or along the torch module's.
+    """Convert a torch module to a built layer, with channels along ``dim``, or along the torch module's.
 
-    ``options`` are as every layer takes them: ``name``, ``dtype``, ``trainable``.
+    ``options`` are those of every layer: ``name``, ``dtype``, ``trainable``.
     """
     arrays, expansion = arrays_of(module), module.expansion
     cls = KAF if expansion.dimensions == 1 else KAF2D
