@@ -19,6 +19,9 @@ from kafnets.comparing import Comparison as Comparison
 from kafnets.comparing import compare as compare
 from kafnets.expansion import Dictionary as Dictionary
 from kafnets.expansion import Expansion as Expansion
+from kafnets.export import export_c as export_c
+from kafnets.export import export_onnx as export_onnx
+from kafnets.export import export_tensors as export_tensors
 from kafnets.fixed_functions import Base as Base
 from kafnets.inspection import describe as describe
 from kafnets.kernels import Gaussian as Gaussian

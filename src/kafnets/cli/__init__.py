@@ -15,6 +15,7 @@ try:
     from kafnets.cli.clip import clip
     from kafnets.cli.compare import compare
     from kafnets.cli.datasets import data_commands
+    from kafnets.cli.export import export
     from kafnets.cli.figures import figures
     from kafnets.cli.predict import predict
     from kafnets.cli.report import report
@@ -28,6 +29,7 @@ app = typer.Typer(no_args_is_help=True, help="Learned activation functions.")
 app.command()(compare)
 app.add_typer(reproduce, name="reproduce")
 app.command()(predict)
+app.command()(export)
 app.command()(report)
 app.command()(figures)
 app.command()(clip)

@@ -204,7 +204,11 @@ def spread_evenly(values: Tensor, knots: Tensor, boundary: float) -> Tensor:
     last = knots.shape[1] - 1
     places = []
     for right in (False, True):
-        above = torch.searchsorted(knots, flat, right=right).clamp(1, last)
+        if torch.compiler.is_exporting():  # ONNX has no search
+            below = knots[:, None] <= flat[..., None] if right else knots[:, None] < flat[..., None]
+            above = below.sum(-1).clamp(1, last)
+        else:
+            above = torch.searchsorted(knots, flat, right=right).clamp(1, last)
         low, high = knots.gather(1, above - 1), knots.gather(1, above)
         width = high - low
         part = torch.where(width > 0, (flat - low) / width.where(width > 0, 1), 0.5)

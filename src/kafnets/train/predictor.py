@@ -226,6 +226,25 @@ class Predictor:
         files.write(Path(folder) / WEIGHTS, stream.getvalue())
         files.write(Path(folder) / DESCRIPTION, text + "\n")
 
+    def export(self, path: str | Path, *, baked: bool = True) -> Path:
+        """Write one file that takes rows as they come and gives what ``predict_proba`` or ``predict`` does.
+
+        Scaling, one-hot encoding and averages of networks are part of it; the network is in float32.
+
+        - ``.onnx``: for any batch size, with standard operators only. Numbers are one input, float64
+          ``(rows, columns)`` with NaN for gaps; categories, if there are any, another, of texts; the order is
+          that of :attr:`feature_names`, and the file's metadata tells it with the classes.
+        - ``.c``, with a header: one row of numbers in float32 at a time; see :func:`kafnets.export_c`.
+        - ``.pt2``: a program of ``torch.export``, which ``torch.export.load`` reads.
+
+        Args:
+            path: of the file, which appears in one step.
+            baked: whether activations become tables, see :func:`kafnets.bake`; .c files need that.
+        """
+        from kafnets.export.predictors import export_predictor
+
+        return export_predictor(self, path, baked=baked)
+
     @classmethod
     def load(cls, folder: str | Path) -> "Predictor":
         """What :meth:`save` has written. Safe with files from anybody: no code is unpickled."""
