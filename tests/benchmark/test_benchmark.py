@@ -47,6 +47,7 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(kernels, "interleaved", _few)
     outcome = CliRunner().invoke(app, ["bench", "--quick", "--output", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
+    assert "checking against float64\n(4, 6), one thread\n" in outcome.stderr  # progress, if redirected
     result = json.loads((tmp_path / "kernels.json").read_text())
     assert result["profile"] == "quick"
     assert result["provenance"]["versions"]["torch"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kafnets.cli.refusals import refusing
-from kafnets.cli.sweeping import AsJson, console_of_this_process, print_json
+from kafnets.cli.sweeping import AsJson, console_of_this_process, print_json, steps_shown
 from kafnets.files import as_json, make_folder, write, written_at_once
 
 
@@ -55,9 +55,9 @@ def bench(
     console = console_of_this_process()
     stored = output / f"{what}.json"
     try:
-        with refusing(), console.status("starting") as status:
+        with refusing(), steps_shown(console) as say:
             make_folder(output)
-            result = measured.run(quick=quick, say=status.update)
+            result = measured.run(quick=quick, say=say)
     except KeyboardInterrupt:
         console.print("stopped; nothing was written")
         raise typer.Exit(130) from None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kafnets.cli.refusals import refusing
-from kafnets.cli.sweeping import console_of_this_process
+from kafnets.cli.sweeping import console_of_this_process, steps_shown
 
 
 def clip(
@@ -24,8 +24,8 @@ def clip(
     Example: kafnets clip kafnets-runs/rl/paper/swimmer/kaf-2x64/seed-0 --output swimmer.webp
     """
     console = console_of_this_process()
-    with refusing(), console.status("starting") as status:
+    with refusing(), steps_shown(console) as say:
         from kafnets.rl.clip import write_clip
 
-        write_clip(runs, output, seconds=seconds, size=size, say=status.update)
+        write_clip(runs, output, seconds=seconds, size=size, say=say)
     console.print(f"{output}: {output.stat().st_size / 1e6:.1f} MB", soft_wrap=True)

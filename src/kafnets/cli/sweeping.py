@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -79,6 +79,16 @@ def console_of_this_process() -> Console:
     from kafnets.train.processes import is_first
 
     return Console(quiet=not is_first(), markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def steps_shown(console: Console) -> Iterator[Callable[[str], None]]:
+    """A function that shows the current step: in place in terminals, else as lines on standard error."""
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield status.update
+    else:
+        yield lambda step: typer.echo(step, err=True)
 
 
 def words(given: str) -> list[str]:
