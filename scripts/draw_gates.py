@@ -1,6 +1,7 @@
 """Draw the pictures of docs/recurrent.md and docs/complex.md: learned gates, and complex functions."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -53,7 +54,7 @@ def planes() -> None:
     plane = torch.complex(*torch.meshgrid(axis, axis, indexing="xy")).reshape(-1, 1)
     figure, places = style.grid(6, 3, width=2.6, height=2.3)
     for row, start in enumerate(("split_relu", "modrelu")):
-        shown = {
+        shown: dict[str, Any] = {
             start: STARTS[start],
             f"gaussian, init={start!r}": kafnets.nn.ComplexKAF(1, init=start),
             f"complex_gaussian, init={start!r}": kafnets.nn.ComplexKAF(
