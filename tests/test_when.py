@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.when import run
+from benchmarks.tables.run import stored
+from benchmarks.when import run, summary
 from benchmarks.when.formulas import FORMULAS
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -46,3 +49,19 @@ def test_runs_are_stored_once(task: str, tmp_path: Path, monkeypatch: pytest.Mon
         best = min(line["tried"], key=lambda each: each["validation"])
         assert (line["rate"], line["error"]) == (best["rate"], best["test"])
         assert line["provenance"]["versions"]["torch"]
+
+
+def test_the_page_says_what_is_stored() -> None:
+    lines = list(stored(ROOT / run.OUTPUT))
+    page = (ROOT / summary.PAGE).read_text(encoding="utf-8")
+    assert summary.written(page, lines) == page
+    assert all(f"generated: {name}" in page for name in summary.GENERATED)
+    assert all((ROOT / path).exists() for path in summary.PICTURES.values())
+
+
+def test_only_seeds_that_all_methods_have_are_compared() -> None:
+    line = {"task": "digits", "name": "digits", "budget": 500, "method": "relu", "seed": 0, "error": 0.1}
+    lines = [line, line | {"seed": 1, "error": 0.3}, line | {"method": "kaf", "error": 0.2}]
+    assert summary.errors(lines, "digits") == {("digits", 500): {"relu": {0: 0.1}, "kaf": {0: 0.2}}}
+    assert summary.digits_table(lines).rows == (("500", "1", "**10.00%**", "20.00%"),)
+    assert summary.geometric([0.1, 0.001]) == pytest.approx(0.01)
