@@ -42,9 +42,11 @@ from kafnets.nn import DictionaryChanges as DictionaryChanges
 from kafnets.nn import EdgewiseKAF as EdgewiseKAF
 from kafnets.nn import LayerChange as LayerChange
 from kafnets.nn import LayerConversion as LayerConversion
+from kafnets.nn import LayerPruning as LayerPruning
 from kafnets.nn import LearnedDictionaryKAF as LearnedDictionaryKAF
 from kafnets.nn import Monitor as Monitor
 from kafnets.nn import MultiKAF as MultiKAF
+from kafnets.nn import Pruning as Pruning
 from kafnets.nn import bake as bake
 from kafnets.nn import calibrate as calibrate
 from kafnets.nn import convert as convert
@@ -53,6 +55,8 @@ from kafnets.nn import initialize_biases as initialize_biases
 from kafnets.nn import monitor as monitor
 from kafnets.nn import param_groups as param_groups
 from kafnets.nn import penalty as penalty
+from kafnets.nn import proximal as proximal
+from kafnets.nn import prune as prune
 from kafnets.nn import refine as refine
 from kafnets.ops import Backend as Backend
 from kafnets.ops import backend as backend

@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from kafnets.integrations import without_width
+from kafnets.integrations.without_width import without_width
 from kafnets.packages import needed_by
 from kafnets.registry import find
 

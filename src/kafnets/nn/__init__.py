@@ -28,6 +28,10 @@ from kafnets.nn.learned_dictionary import LearnedDictionaryKAF as LearnedDiction
 from kafnets.nn.monitor import Monitor as Monitor
 from kafnets.nn.monitor import monitor as monitor
 from kafnets.nn.multi_kaf import MultiKAF as MultiKAF
+from kafnets.nn.proximal import proximal as proximal
+from kafnets.nn.prune import prune as prune
+from kafnets.nn.pruning import LayerPruning as LayerPruning
+from kafnets.nn.pruning import Pruning as Pruning
 from kafnets.nn.recurrent import GRU as GRU
 from kafnets.nn.recurrent import LSTM as LSTM
 from kafnets.nn.refine import refine as refine

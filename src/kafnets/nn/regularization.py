@@ -40,7 +40,7 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     if group and p != 2:
         raise ValueError("group=True needs p=2: with p=1 a group's norm is the sum of its members'")
     total: Tensor | None = None
-    for alpha in _mixing_coefficients(model, with_l2=p == 2 and not group):
+    for alpha in mixing_coefficients(model, with_l2=p == 2 and not group):
         if group:
             # The norm has no derivative at 0, where torch gives 0, a subgradient: a neuron that is
             # off stays off.
@@ -169,7 +169,8 @@ def _group_of(module: nn.Module, name: str, parameter: nn.Parameter) -> str:
     return "undecayed" if parameter.dim() < 2 or name.startswith("bias") else "weights"
 
 
-def _mixing_coefficients(model: nn.Module, *, with_l2: bool) -> Iterator[nn.Parameter]:
+def mixing_coefficients(model: nn.Module, *, with_l2: bool) -> Iterator[nn.Parameter]:
+    """Each once."""
     seen: set[nn.Parameter] = set()
     for module in model.modules():
         l2_parameters = getattr(module, "l2_parameters", ()) if with_l2 else ()
