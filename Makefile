@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 TF := .venv-tensorflow
 TF_INSTALLED := $(TF)/installed
 
-.PHONY: demo test docs browser pictures sanitize format clean
+.PHONY: demo test docs browser pictures sanitize neon format clean
 
 # An active virtual environment is used; else .venv, which is made if it does not exist.
 DEMO := $(or $(VIRTUAL_ENV),.venv)/bin/python
@@ -54,6 +54,10 @@ pictures: demo
 # The native kernels under AddressSanitizer and UBSan.
 sanitize: $(INSTALLED)
 	$(BIN)/pytest -m sanitize tests/native
+
+# Debian's g++-aarch64-linux-gnu and qemu-user.
+neon: $(INSTALLED)
+	$(BIN)/pytest -m neon tests/native
 
 format: $(INSTALLED)
 	$(BIN)/ruff format .
