@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from kafnets import files
-from kafnets.benchmark import acting, frameworks, report, rivals, training
+from kafnets.benchmark import acting, frameworks, instruction_sets, report, rivals, training
 from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
 from kafnets.paper import tables, verdict_tables
@@ -43,12 +43,16 @@ def _titled(make: Callable[[Evidence], Table]) -> Maker:
 
 def _kernels(part: str) -> Maker:
     """Times of one part of the benchmark of kernels, a table for each shape of the input."""
+    return lambda evidence: _by_shape(report.tables(evidence.benchmark("cpu/kernels"), part))
 
-    def text(evidence: Evidence) -> str:
-        found = report.tables(evidence.benchmark("cpu/kernels"), part)
-        return "\n\n".join(f"{table.title}:\n\n{table.markdown()}" for table in found)
 
-    return text
+def _by_shape(found: list[Table]) -> str:
+    return "\n\n".join(f"{table.title}:\n\n{table.markdown()}" for table in found)
+
+
+def _instruction_sets(evidence: Evidence) -> str:
+    result = evidence.benchmark("cpu/instruction-sets")
+    return f"{_by_shape(instruction_sets.tables(result))}\n\nMeasured on {report.source(result)}."
 
 
 def _measured(name: str, *makers: Callable[[dict[str, object]], Table]) -> Maker:
@@ -108,6 +112,7 @@ GENERATED: dict[str, Maker] = {
     "speed-plain": _kernels("beside the plain formulas"),
     "speed-all-threads": _kernels("all threads"),
     "speed-step": _measured("kernels", report.training_step),
+    "speed-instruction-sets": _instruction_sets,
     "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
     "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
     "acting": _measured("acting", lambda result: acting.tables(result)[0]),
