@@ -161,8 +161,9 @@ def compare(
             or an array ``(rows, features)``; or the name of a data set, without a target.
         target: the column to predict, or its values.
         activations: registered names, or "all".
-        rivals: "forest" and "boosting", ensembles of trees from scikit-learn with one setting tuned in
-            validation, to see whether a network suits the data at all.
+        rivals: common methods for tables, each with one setting tuned in validation: "forest", "boosting" and
+            "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and "realmlp" and "tabm" of
+            pytabkit.
         seeds: number of runs per activation, each with its own random division of the rows.
         jobs: number of runs in parallel.
         task: default: inferred from the target.

@@ -258,7 +258,7 @@ def test_bad_input_is_refused_in_one_line(table: Path, tmp_path: Path) -> None:
         (["--data", "digits", "--target", "x"], "target, task and drop are for tables"),
         (["--data", "digits", "--activations", "kaff"], "no activation is called 'kaff'"),
         (["--data", "digits", "--activations", "KAF"], "no activation is called 'KAF': did you mean 'kaf'?"),
-        (["--data", "digits", "--rivals", "trees"], "rivals must be among forest, boosting, got 'trees'"),
+        (["--data", "digits", "--rivals", "trees"], "rivals must be among forest, boosting, lightgbm"),
         (["--data", "digits", "--hidden", "ten"], "--hidden must be comma-separated integers"),
         (["--data", "digits", "--hidden", "7", "--activations", "kaf2d"], "num_features must be even"),
         (["--data", "digits", "--hidden", "10000000000"], "hidden must be at most 16777216, got 10000000000"),

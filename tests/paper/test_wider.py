@@ -50,7 +50,7 @@ def test_interrupted_it_does_not_try_again_what_it_has_tried(
 
 
 @pytest.mark.parametrize("name", ["wine", "breast_cancer", "diabetes"])
-@pytest.mark.parametrize("label", rivals.GRIDS)
+@pytest.mark.parametrize("label", wider.TREES)
 def test_trees_are_scored_as_networks_are(label: str, name: str) -> None:
     splits = data.load(name)
     found = rivals.attempt(label, 0.3, splits, seed=0)

@@ -36,7 +36,9 @@ def compare(
             help="Comma-separated names, or all; see `kafnets list`.", autocompletion=activation_names
         ),
     ] = "",
-    rivals: Annotated[str, typer.Option(help="Also compare with trees: forest,boosting.")] = "",
+    rivals: Annotated[
+        str, typer.Option(help="Also: forest,boosting,mlp,lightgbm,xgboost,catboost,realmlp,tabm.")
+    ] = "",
     task: Annotated[
         str, typer.Option(help="classification or regression; default: inferred from the target.")
     ] = "",

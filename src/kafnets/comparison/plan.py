@@ -19,7 +19,7 @@ from kafnets.comparison import prepared
 from kafnets.comparison.description import Description
 from kafnets.comparison.ranking import REFERENCE
 from kafnets.comparison.record import Record
-from kafnets.comparison.rivals import NAMES, Rival
+from kafnets.comparison.rivals import KINDS, Rival, model_of
 from kafnets.comparison.runner import Runnable
 from kafnets.comparison.summary import cells, complete
 from kafnets.data import SETS
@@ -206,7 +206,7 @@ def plan(
         for name, seed in product(chosen, every)
     ]
     others = [
-        Rival("compare", profile, NAMES[name], source, seed, SCALING, told, rows)
+        Rival("compare", profile, KINDS[name].label, source, seed, SCALING, told, rows)
         for name, seed in product(dict.fromkeys(rivals), every)
     ]
     folders = (output / "compare" / profile, output / "compare", output)
@@ -219,8 +219,10 @@ def _known(activations: Iterable[str], rivals: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys([*activations, REFERENCE]))
     for name in chosen:
         find(name)
-    if unknown := [each for each in rivals if each not in NAMES]:
-        raise ValueError(f"rivals must be among {', '.join(NAMES)}, got {unknown[0]!r}")
+    for name in rivals:
+        if name not in KINDS:
+            raise ValueError(f"rivals must be among {', '.join(KINDS)}, got {name!r}")
+        model_of(KINDS[name], "binary", {}, 0)  # a package that is missing is told now
     return chosen
 
 

@@ -72,7 +72,7 @@ class Ranking:
             told |= dict(zip(also, (f"{mean:.4f}" for mean in row.also.values()), strict=True))
             if tested:
                 told |= {f"vs. {self.reference}": _interval(row.effect), "p": _p_value(row.effect)}
-            told["parameters"] = f"{row.cell.parameters:,}"
+            told["parameters"] = f"{row.cell.parameters:,}" if row.cell.parameters else NOTHING
             if timed:
                 told[STEP_TIME] = NOTHING if row.step_time is None else f"{row.step_time:.2f}"
             found.append(told)

@@ -60,7 +60,7 @@ class Record:
         data: what it was trained and tested on.
         test: scores by name.
         validation: scores by name.
-        parameters: of the model; for trees, nodes.
+        parameters: of the model; for trees, nodes; 0 if a package does not tell.
         trained_parameters: those that are not frozen.
         seconds: of training.
         threads: of the processor.

@@ -1,12 +1,14 @@
-"""Ensembles of trees, from scikit-learn, as rivals of networks."""
+"""What people use on tables, as rivals of networks: trees, and networks of other packages."""
 
 import functools
+import importlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,31 +27,102 @@ from kafnets.train.runs import RunFolder
 SMALLEST = 1e-12
 """Of a probability: a forest that is certain and wrong would have an infinite loss."""
 
-GRIDS: dict[str, tuple[str, tuple[float, ...]]] = {
-    "random forest": ("max_features", (0.1, 0.3, 1.0)),
-    "gradient boosting": ("learning_rate", (0.03, 0.1, 0.3)),
+
+class Kind(NamedTuple):
+    """What people use on tables in place of our networks.
+
+    Attributes:
+        label: what tables call it.
+        package: that brings it, as pip knows it.
+        module: that it is imported from.
+        names: of its classes, for classification and for regression.
+        tuned: the setting that is chosen in validation.
+        values: that are tried, the usual one among them.
+        fixed: other settings that are not its defaults.
+    """
+
+    label: str
+    package: str
+    module: str
+    names: tuple[str, str]
+    tuned: str
+    values: tuple[float, ...]
+    fixed: dict[str, Any]
+
+
+_RATES = ("learning_rate", (0.03, 0.1, 0.3))
+_PYTABKIT = ("pytabkit", "pytabkit.models.sklearn.sklearn_interfaces")
+_ONE_THREAD: dict[str, Any] = {"device": "cpu", "n_threads": 1, "verbosity": 0}
+
+# Boosting goes on for three times as long as usual, without holding out rows to stop by.
+KINDS = {
+    "forest": Kind(
+        "random forest",
+        "scikit-learn",
+        "sklearn.ensemble",
+        ("RandomForestClassifier", "RandomForestRegressor"),
+        *("max_features", (0.1, 0.3, 1.0)),
+        {},
+    ),
+    "boosting": Kind(
+        "gradient boosting",
+        "scikit-learn",
+        "sklearn.ensemble",
+        ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+        *_RATES,
+        {"max_iter": 300, "early_stopping": False},
+    ),
+    "lightgbm": Kind(
+        *("LightGBM", "lightgbm", "lightgbm"),
+        ("LGBMClassifier", "LGBMRegressor"),
+        *_RATES,
+        {"n_estimators": 300, "n_jobs": 1, "verbose": -1},
+    ),
+    "xgboost": Kind(
+        *("XGBoost", "xgboost", "xgboost"),
+        ("XGBClassifier", "XGBRegressor"),
+        *_RATES,
+        {"n_estimators": 300, "n_jobs": 1},
+    ),
+    "catboost": Kind(
+        *("CatBoost", "catboost", "catboost"),
+        ("CatBoostClassifier", "CatBoostRegressor"),
+        *("depth", (4, 6, 8)),
+        {"thread_count": 1, "verbose": False, "allow_writing_files": False},
+    ),
+    "mlp": Kind(
+        *("scikit-learn MLP", "scikit-learn", "sklearn.neural_network"),
+        ("MLPClassifier", "MLPRegressor"),
+        *("alpha", (1e-4, 1e-2, 1.0)),
+        {},
+    ),
+    "realmlp": Kind(
+        "RealMLP-TD",
+        *_PYTABKIT,
+        ("RealMLP_TD_Classifier", "RealMLP_TD_Regressor"),
+        *("p_drop", (0.0, 0.15, 0.3)),
+        _ONE_THREAD,
+    ),
+    "tabm": Kind(
+        "TabM",
+        *_PYTABKIT,
+        ("TabM_D_Classifier", "TabM_D_Regressor"),
+        *("dropout", (0.0, 0.1, 0.2)),
+        _ONE_THREAD,
+    ),
 }
-"""By label: what is tuned, and the values that are tried."""
+"""By the name that a comparison is given."""
 
-FIXED: dict[str, dict[str, Any]] = {
-    "random forest": {},
-    # Without holding out rows to stop by, as it would on long tables, and for three times as long as usual.
-    "gradient boosting": {"max_iter": 300, "early_stopping": False},
-}
-"""By label: other settings that are not scikit-learn's defaults."""
-
-
-NAMES = {"forest": "random forest", "boosting": "gradient boosting"}
-"""What they are called in a comparison, and their labels."""
+LABELED = {kind.label: kind for kind in KINDS.values()}
 
 
 @dataclass(frozen=True)
 class Rival:
-    """One run of an ensemble in a comparison; its setting is chosen by the validation part.
+    """One run of a rival in a comparison; its setting is chosen by the validation part.
 
     Attributes:
         experiment: as of a ``Description``, and so are the others.
-        label: one of :data:`GRIDS`.
+        label: one of :data:`KINDS` has it.
     """
 
     experiment: str
@@ -69,8 +142,8 @@ class Rival:
 
     def config(self) -> dict[str, Any]:
         """For the run folder."""
-        setting, values = GRIDS[self.label]
-        config = asdict(self) | {"tuned": setting, "values": list(values), "settings": FIXED[self.label]}
+        kind = LABELED[self.label]
+        config = asdict(self) | {"tuned": kind.tuned, "values": list(kind.values), "settings": kind.fixed}
         del config["prepared"]
         return config
 
@@ -88,7 +161,8 @@ class Rival:
             else prepared.load(prepared.path_of(self.prepared, self.seed))
         )
         tried_with = functools.partial(attempt, self.label, splits=splits, seed=self.seed)
-        tune(folder, splits, self.label, *GRIDS[self.label], tried_with)
+        kind = LABELED[self.label]
+        tune(folder, splits, self.label, kind.tuned, kind.values, tried_with, kind.package)
 
 
 def tune(
@@ -98,6 +172,7 @@ def tune(
     setting: str,
     values: Sequence[Any],
     tried_with: Callable[[Any], dict[str, Any]],
+    package: str = "scikit-learn",
 ) -> None:
     """Try all values in turn, from where the folder's checkpoint left off; the best in validation counts.
 
@@ -108,6 +183,7 @@ def tune(
         setting: the name of what is tuned.
         values: that are tried.
         tried_with: gives scores and size for a value; nothing if it diverges.
+        package: whose version is stored.
     """
     main = MAIN[splits.task]
     tried: list[dict[str, Any]] = (supervised.checkpoint_of(folder, splits) or {"tried": []})["tried"]
@@ -131,32 +207,36 @@ def tune(
         "tried": tried,
         "seconds_of_training": sum(one["seconds"] for one in tried),
         "threads": torch.get_num_threads(),
-        "provenance": provenance("scikit-learn"),
+        "provenance": provenance(package),
     }
     folder.finish(report, {}, {})
 
 
 def attempt(label: str, value: float, splits: Splits, seed: int) -> dict[str, Any]:
-    """Grow one ensemble on the training part. Its parameters are counted as nodes."""
-    model = _model(label, splits.task, {GRIDS[label][0]: value}, seed)
-    model.fit(splits.train.features, splits.train.target)
-    return {
-        "validation": _scores(model, splits, splits.validation),
-        "test": _scores(model, splits, splits.test),
-        "parameters": _nodes(model),
-    }
+    """Train one on the training part."""
+    kind = LABELED[label]
+    model = model_of(kind, splits.task, {kind.tuned: value}, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages about their own defaults
+        model.fit(splits.train.features, splits.train.target)
+        return {
+            "validation": _scores(model, splits, splits.validation),
+            "test": _scores(model, splits, splits.test),
+            "parameters": _size(model),
+        }
 
 
-def _model(label: str, task: str, options: dict[str, float], seed: int) -> Any:
-    from sklearn import ensemble
-
-    kinds = {
-        ("random forest", True): ensemble.RandomForestRegressor,
-        ("random forest", False): ensemble.RandomForestClassifier,
-        ("gradient boosting", True): ensemble.HistGradientBoostingRegressor,
-        ("gradient boosting", False): ensemble.HistGradientBoostingClassifier,
-    }
-    return kinds[label, task == "regression"](random_state=seed, **FIXED[label], **options)
+def model_of(kind: Kind, task: str, options: dict[str, Any], seed: int) -> Any:
+    """One that has not learned yet."""
+    try:
+        module = importlib.import_module(kind.module)
+    except ModuleNotFoundError as error:
+        if error.name not in (kind.package, kind.module):
+            raise
+        raise ModuleNotFoundError(
+            f"{kind.label} needs {kind.package}: pip install {kind.package}", name=error.name
+        ) from error
+    return getattr(module, kind.names[task == "regression"])(random_state=seed, **kind.fixed, **options)
 
 
 def _scores(model: Any, splits: Splits, part: Part) -> dict[str, float]:
@@ -173,7 +253,15 @@ def _outputs(model: Any, task: str, features: NDArray[np.float32]) -> NDArray[np
     return logarithms[:, 1:] - logarithms[:, :1] if task == "binary" else logarithms
 
 
-def _nodes(model: Any) -> int:
+def _size(model: Any) -> int:
+    """Nodes of trees, or numbers of a network; 0 if the package does not tell."""
+    if hasattr(model, "coefs_"):
+        return sum(each.size for each in (*model.coefs_, *model.intercepts_))
     if hasattr(model, "estimators_"):
         return sum(tree.tree_.node_count for tree in model.estimators_)
-    return sum(len(tree.nodes) for trees in model._predictors for tree in trees)
+    if hasattr(model, "_predictors"):
+        return sum(len(tree.nodes) for trees in model._predictors for tree in trees)
+    if hasattr(model, "get_leaf_values"):  # of CatBoost, whose trees are symmetric
+        return len(model.get_leaf_values())
+    booster = model.booster_ if hasattr(model, "booster_") else getattr(model, "get_booster", lambda: None)()
+    return 0 if booster is None else len(booster.trees_to_dataframe())

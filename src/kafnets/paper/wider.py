@@ -42,7 +42,8 @@ STARTS: dict[str, dict[str, Any]] = {"kaf": {"init": "elu"}, "kaf2d": {"init": "
 
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 EDGEWISE = "edgewise kaf"
-OTHERS = (EDGEWISE, *rivals.GRIDS)
+TREES = {rivals.KINDS[name].label: rivals.KINDS[name] for name in ("forest", "boosting")}
+OTHERS = (EDGEWISE, *TREES)
 """What is no activation."""
 
 UNCHANGED = "kaf unchanged"
@@ -81,7 +82,8 @@ class Tuned:
         """What is tuned, and the values that are tried."""
         if self.label == UNCHANGED:
             return "learning_rate", (RECIPE.learning_rate,)
-        return rivals.GRIDS.get(self.label, ("learning_rate", LEARNING_RATES))
+        kind = TREES.get(self.label)
+        return ("learning_rate", LEARNING_RATES) if kind is None else (kind.tuned, kind.values)
 
     @property
     def folder(self) -> Path:
@@ -92,8 +94,8 @@ class Tuned:
         """For the run folder."""
         tuned, values = self.grid
         config = asdict(self) | {"profile": self.profile, "tuned": tuned, "values": list(values)}
-        if self.label in rivals.GRIDS:
-            config["settings"] = rivals.FIXED[self.label]
+        if self.label in TREES:
+            config["settings"] = TREES[self.label].fixed
         else:
             config["settings"] = self._network(values[0]).settings.describe() | {tuned: None}
             config["options"] = self._network(values[0]).options
@@ -114,7 +116,7 @@ class Tuned:
 
     def _attempt(self, value: Any, splits: Splits, progress: Progress | None) -> dict[str, Any]:
         """Scores and size; nothing if it diverges."""
-        if self.label in rivals.GRIDS:
+        if self.label in TREES:
             return rivals.attempt(self.label, value, splits, self.seed)
         described = self._network(value)
         model = described.build(splits)
@@ -178,6 +180,6 @@ def descriptions(
 
 
 def _hidden(label: str) -> tuple[int, ...]:
-    if label in rivals.GRIDS:
+    if label in TREES:
         return ()
     return (32,) if label == EDGEWISE else HIDDEN

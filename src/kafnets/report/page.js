@@ -63,7 +63,7 @@ const COLUMNS = () => [
     [name, `test ${name.replaceAll("_", " ")}`, (row) => score(row.also[name]), (row) => row.also[name].mean],
     [`${name}-p`, `p of the ${name.replaceAll("_", " ")}`, (row) => p(row.also[name]), (row) => row.also[name].p_value ?? 2],
   ]),
-  ["parameters", "parameters", (row) => row.parameters.toLocaleString("en"), (row) => row.parameters],
+  ["parameters", "parameters", (row) => row.parameters ? row.parameters.toLocaleString("en") : "–", (row) => row.parameters],
   ...(timed() ? [["step", "step time (× ReLU)", (row) => number(row.step_time, 2), (row) => row.step_time ?? 1e9]] : []),
 ];
 const timed = () => comparison().rows.some((row) => row.step_time !== null);

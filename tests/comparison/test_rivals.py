@@ -1,0 +1,34 @@
+"""What people use on tables, beside networks."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kafnets import data
+from kafnets.comparison.plan import plan
+from kafnets.comparison.rivals import KINDS, attempt
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("table", ["wine", "breast_cancer", "diabetes"])
+def test_rivals_are_scored_as_networks_are(name: str, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = KINDS[name]
+    pytest.importorskip(kind.module)
+    splits = data.load(table, scaling="robust")
+    if kind.package == "pytabkit":
+        monkeypatch.setitem(kind.fixed, "n_epochs", 40)
+    found = attempt(kind.label, kind.values[1], splits, seed=0)
+    assert found["parameters"] > 100 or kind.package == "pytabkit"
+    assert found["test"]["r2" if table == "diabetes" else "accuracy"] > (0.1 if table == "diabetes" else 0.85)
+    assert np.isfinite(found["test"]["loss"])
+
+
+def test_a_package_that_is_missing_is_named_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(ModuleNotFoundError, match="LightGBM needs lightgbm: pip install lightgbm"):
+        plan("wine", None, ["kaf"], ["lightgbm"], output=tmp_path)
+    assert not list(tmp_path.iterdir())
