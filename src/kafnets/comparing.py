@@ -162,8 +162,8 @@ def compare(
         target: the column to predict, or its values.
         activations: registered names, or "all".
         rivals: common methods for tables, each with one setting tuned in validation: "forest", "boosting" and
-            "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and "realmlp" and "tabm" of
-            pytabkit.
+            "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and "realmlp" and "tabm"
+            of pytabkit.
         seeds: number of runs per activation, each with its own random division of the rows.
         jobs: number of runs in parallel.
         task: default: inferred from the target.
