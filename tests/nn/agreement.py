@@ -30,12 +30,17 @@ def vanished(kernel: object, dtype: torch.dtype, times: int) -> Array:
 
 
 def amplification(kernel: object) -> float:
-    """How many roundings of its argument a kernel shows; most are rounded as their values.
+    """How many times its own roundings a kernel may show; most are rounded as their values.
 
-    A periodic one shows those of its exponent, a Hermite polynomial as many as its degree.
+    A periodic one shows those of its exponent. A derivative of a Gaussian is a Hermite polynomial times the
+    Gaussian, and each of the two rounds the argument x = sqrt(gamma) (s - d) by itself, the polynomial twice.
+    Where their product has an extremum, at a zero of the next polynomial, moving x changes nothing, and no
+    error of the argument is allowed for below; but a relative error in the polynomial's x alone shows
+    x H_n' / H_n = 2 x^2 times, which is less than 4 n at the zeros of H_{n+1}. Two roundings of half a unit
+    make 4 n units on top of ``ROUNDINGS``; n is one more for the derivative by ``s``.
     """
     if isinstance(kernel, oracle.GaussianDerivative):
-        return 1.0 + kernel.order
+        return 1.0 + 4.0 * (kernel.order + 1) / ROUNDINGS
     return 1.0 + 2.0 / kernel.length_scale**2 if isinstance(kernel, oracle.Periodic) else 1.0
 
 

@@ -34,11 +34,12 @@ def many_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("many_threads")
-@pytest.mark.parametrize("shape", [(1, 40), (2, 40), (50, 40), (7, 3, 20), (7, 1, 20)])
-def test_threads(kernels: native.Kernels, shape: tuple[int, ...]) -> None:
-    check(kernels, torch.randn(shape), torch.randn(shape[1], 20), GAMMA)
-    pairs = torch.randn(shape[0], 2 * shape[1], *shape[2:])
-    check(kernels, pairs, torch.randn(shape[1], 7, 7), 0.8)
+@pytest.mark.parametrize("shape", [(1, 40), (2, 40), (50, 40), (7, 3, 20), (7, 1, 20), (1, 1, 100)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_threads(kernels: native.Kernels, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    check(kernels, torch.randn(shape, dtype=dtype), torch.randn(shape[1], 20, dtype=dtype), GAMMA)
+    pairs = torch.randn(shape[0], 2 * shape[1], *shape[2:], dtype=dtype)
+    check(kernels, pairs, torch.randn(shape[1], 7, 7, dtype=dtype), 0.8)
 
 
 @pytest.mark.usefixtures("many_threads")

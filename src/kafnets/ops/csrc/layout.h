@@ -111,7 +111,7 @@ class Runs {
   KAF_INLINE Vec<T> get(const T* channel) const {
     const T* here = channel + run_ + at_;
     for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>);  // of the next run
-    if (at_ + kWidth<T> <= positions_) return load<T>(here);
+    if (together()) return load<T>(here);
     T lanes[kWidth<T>] = {};
     for_pieces([&](int lane, int64_t offset, int length) {
       for (int i = 0; i < length; ++i) lanes[lane + i] = channel[offset + i];
@@ -122,7 +122,7 @@ class Runs {
   KAF_INLINE void put(T* channel, Vec<T> v) const {
     T* here = channel + run_ + at_;
     for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>, 1);
-    if (at_ + kWidth<T> <= positions_) {
+    if (together()) {
       store<T>(here, v);
       return;
     }
@@ -134,6 +134,9 @@ class Runs {
   }
 
  private:
+  // Whether a whole vector lies in one piece. What follows the last activation may be another thread's.
+  bool together() const { return count_ == kWidth<T> && at_ + kWidth<T> <= positions_; }
+
   void measure() { count_ = static_cast<int>(std::min<int64_t>(kWidth<T>, left_)); }
 
   template <class Body>
