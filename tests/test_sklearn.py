@@ -289,7 +289,7 @@ def test_switches_of_training_and_options_by_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(Predictor.load(tmp_path).predict(features), model.predict(features))
     for wrong, words in (
         ({"refine": {1: 4}}, "refine must begin with 20"),
-        ({"calibrate_after": 0}, "whole"),
+        ({"calibrate_after": 0}, "calibrate_after must be an integer ≥ 1"),
     ):
         with pytest.raises(ValueError, match=words):
             KafnetClassifier((8,), epochs=2, **wrong).fit(features, labels)

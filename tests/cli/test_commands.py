@@ -59,7 +59,7 @@ def test_near_names_of_commands_are_suggested() -> None:
 @pytest.mark.parametrize(
     ("typed", "suggested"),
     [
-        ("compare --activations relu,ka", ["relu,kaf", "relu,kaf2d"]),
+        ("compare --activations relu,ka", ["relu,kaf", "relu,kaf2d", "relu,kaf_glu"]),
         ("compare --data dig", ["digits"]),
         ("data get dig", ["digits"]),
         ("reproduce wider --data wine,dig", ["wine,digits"]),

@@ -114,8 +114,9 @@ def test_the_zoo(name: str) -> None:
     assert isinstance(baked, Baked) != bool(told or not learned)
     if isinstance(baked, Baked):
         assert difference(baked, module, places()) <= baked.error + ROUNDING
-    # Corners at learned places, polynomials, several inputs or outputs.
-    left = {"apl", "srelu", "paf", "crelu", "order_statistic", "multi_bias", "kaf2d"}
+    # Corners at learned places, tails that are no straight lines, several inputs or outputs.
+    left = {"apl", "srelu", "paf", "xielu", "rational", "learned_sine"}
+    left |= {"crelu", "order_statistic", "multi_bias", "kaf2d", "glu", "swiglu", "kaf_glu"}
     assert (name in left) == bool(told)
 
 

@@ -65,7 +65,7 @@ def test_lines_are_sorted_and_written_alike() -> None:
         records = [Record.from_json(line) for line in lines]
         assert [record.to_json() for record in records] == lines
         assert records == sorted(records, key=lambda record: record.key)
-        assert {record.experiment for record in records} == {path.stem}
+        assert {record.experiment for record in records} == {path.stem.removesuffix("-confirmatory")}
 
 
 def test_added_runs_come_back(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_the_command_and_its_mistakes(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "random forest" in shown.output
     page = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert "0 runs, 1 of `reproduce wider` left out" in " ".join(page.output.split())
+    assert "0 runs, 1 of `reproduce wider` omitted" in " ".join(page.output.split())
     unknown = CliRunner().invoke(app, ["reproduce", "wider", "--data", "wain", "--output", str(tmp_path)])
     assert unknown.exit_code == 2
     assert "no data set is called 'wain': did you mean 'wine'?" in unknown.output

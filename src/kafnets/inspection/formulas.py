@@ -130,6 +130,8 @@ def _known(sympy: Any, s: Any, name: str, places: Array, values: Array, root: Ar
         step /= 2
     b, c = (_rounded(each) for each in best)
     factor, offset = _solved(np.stack([function(b * places + c), np.ones_like(places)], 1), values, root)
+    if abs(offset) < 1e-3 * np.abs(values).max():  # beyond the three digits of all numbers
+        offset = 0.0
     inside = SYMBOLIC[name](sympy, _number(sympy, b) * s + _number(sympy, c))
     error = _residual(function, b, c, places, values, root)
     return error, _number(sympy, factor) * inside + _number(sympy, offset)

@@ -159,8 +159,8 @@ class LSTM(_Layers):
     gates using kernel activation functions, 2018.
 
     Args:
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
-            dtype: as for ``nn.LSTM``, as are inputs (packed sequences, too), states and outputs.
+        input_size: as for ``nn.LSTM``, as are all arguments that are not named here, inputs (packed
+            sequences, too), states and outputs.
         gates: ``dictionary_size``, ``boundary``, ``kernel``, ``tails``, ``dictionary``, ``init`` and
             ``groups`` as for :class:`kafnets.KAF`. ``groups=3`` is one function per gate, for all neurons.
 
