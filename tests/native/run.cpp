@@ -30,7 +30,6 @@ int run(const Forward& forward, const Backward& backward, char** argument) {
 
 int main(int count, char** argument) {
   const std::map<std::string, const Entry*> entries{{"kaf", &kaf_entry},
-                                                    {"kaf_outside", &kaf_outside_entry},
                                                     {"kaf2d", &kaf2d_entry},
                                                     {"kaf_by_bandwidth", &kaf_by_bandwidth_entry},
                                                     {"kaf_slopes", &kaf_slopes_entry},

@@ -159,7 +159,7 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
       },
       true);
   // Three elements, linear tails, and s + w (silu(s) - s).
-  check_table<T, KafOutside>(
+  check_table<T, Kaf1d>(
       {4, -1, 1, 0.5, 2, 206}, batch, neurons, positions, threads, [](const double* t, double s) {
         const double at = std::min(1.0, std::max(-1.0, s));
         double value = s + t[3] * (s / (1 + std::exp(-s)) - s);

@@ -28,7 +28,7 @@ FLAGS = [
     "-Werror",
     "-static",
 ]
-SOURCES = ("kaf1d", "kaf_outside", "kaf_table", "kaf2d", "bandwidths", "kaf_slopes", "parallel")
+SOURCES = ("kaf1d", "kaf_tails", "added_base", "kaf_table", "kaf2d", "bandwidths", "kaf_slopes", "parallel")
 TOLERANCE: dict[Any, float] = {np.float32: 1e-5, np.float64: 1e-12}
 
 pytestmark = [
@@ -63,7 +63,7 @@ def program(built: Any) -> Path:
 
 
 def test_all_kernels_are_right_on_many_shapes(built: Any) -> None:
-    checked = built("sanitize", ("parallel", "kaf_table"))
+    checked = built("sanitize", ("parallel", "kaf_table", "kaf_tails", "added_base"))
     output = subprocess.run([str(EMULATOR), str(checked)], capture_output=True, text=True, check=False)
     assert output.returncode == 0, output.stdout + output.stderr
 

@@ -123,7 +123,7 @@ def _plain_sums(expansion: Expansion, order: int, upstream: Any, s: Any) -> Any:
 def _call(direction: str, expansion: Expansion, order: int, *arrays: Any) -> Any:
     """What XLA is told: the last arrays are activations and coefficients."""
     dictionary, tails, (s, alpha) = expansion.dictionary, TAILS.index(expansion.tails), arrays[-2:]
-    kernel = "kaf_slopes" if order else "kaf_outside" if tails else "kaf"
+    kernel = "kaf_slopes" if order else "kaf"
     shapes = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in (s, alpha)]
     results: Any = {"forward": shapes[0], "sums": shapes[1], "backward": shapes}[direction]
     target = f"kafnets_{kernel}_{'forward' if direction == 'forward' else 'backward'}"

@@ -59,12 +59,11 @@ class ExpansionFormula(Formula):
         assert gamma is not None
         first, spacing = dictionary.values[0], dictionary.spacing
         tails, base = float(TAILS.index(expansion.tails)), _base_code(expansion.base)
-        is_plain = tails == base == 0
         if self.learned:
-            if is_plain:
+            if tails == base == 0:
                 self.kernel, self.settings = self.kinds[1], (first, spacing, 0.0, 0.0, 0.0)
         elif expansion.fusible:
-            self.kernel = self.kinds[0] if is_plain else "kaf_outside"
+            self.kernel = self.kinds[0]
             self.settings = (first, spacing, gamma, tails, base)
             self.has_triton = True
 
@@ -258,7 +257,6 @@ def from_settings(
 
 
 FORMULAS["kaf"] = lambda settings, shape: from_settings(KAFFormula, 1, int(shape[1]), settings, False)
-FORMULAS["kaf_outside"] = FORMULAS["kaf"]
 FORMULAS["kaf_by_bandwidth"] = lambda settings, shape: from_settings(
     KAFFormula, 1, int(shape[1]), settings, True
 )

@@ -53,7 +53,7 @@ class Kernels:
     """The kernels of one module."""
 
     KINDS = (
-        "kaf", "kaf_outside", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics", "bells",
+        "kaf", "kaf2d", "kaf_by_bandwidth", "hinges", "powers", "hermite", "cubics", "bells",
         "kaf_slopes", "kaf_slopes_by_bandwidth", "baked",
     )  # fmt: skip
 

@@ -138,8 +138,8 @@ class Activations {
     for (int64_t i = 0; i < count_; ++i) {
       const float s = x_[i];
       if (!(s < plan_.from || s > plan_.to)) continue;
-      const BasePair<float> base = base_at(plan_.outside.base, splat<float>(s));
-      use(i, s, s > plan_.to, base.value.part[0][0], base.slope.part[0][0]);
+      const BaseAt base = base_at(plan_.outside.base, s);
+      use(i, s, s > plan_.to, base.value, base.slope);
     }
   }
 

@@ -12,7 +12,7 @@
 
 // Settings: the coefficients a neuron, where the dictionary begins, and its spacing.
 template <class T>
-struct GaussianSumByBandwidth : NothingDerived<T> {
+struct GaussianSumByBandwidth : NothingMore<T> {
   explicit GaussianSumByBandwidth(const Settings& s) : size(static_cast<int>(s.size)), elements(size - 1) {
     using Wide = typename Range<T>::Wide;
     for (int k = 0; k < elements; ++k) {

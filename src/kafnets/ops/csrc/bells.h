@@ -9,7 +9,7 @@
 
 // Settings: gamma. The coefficients are all a, then all d.
 template <class T>
-struct BellSum : NothingDerived<T> {
+struct BellSum : NothingMore<T> {
   explicit BellSum(const Settings& s)
       : size(static_cast<int>(s.size)),
         count(size / 2),

@@ -6,7 +6,7 @@
 
 // Settings: where the grid begins, and its spacing. The coefficients are four a piece, lowest power first.
 template <class T>
-struct CubicPieces : NothingDerived<T> {
+struct CubicPieces : NothingMore<T> {
   static constexpr int kOrder = 4;
 
   explicit CubicPieces(const Settings& s)

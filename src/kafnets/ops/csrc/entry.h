@@ -43,6 +43,6 @@ constexpr Entry entry_of() {
   return {&forward<Kernel, float>, &forward<Kernel, double>, &backward<Kernel, float>, &backward<Kernel, double>};
 }
 
-extern const Entry kaf_entry, kaf_outside_entry, kaf2d_entry, kaf_by_bandwidth_entry, hinges_entry, powers_entry, hermite_entry,
+extern const Entry kaf_entry, kaf2d_entry, kaf_by_bandwidth_entry, hinges_entry, powers_entry, hermite_entry,
     cubics_entry, bells_entry, kaf_slopes_entry, kaf_slopes_by_bandwidth_entry;
 extern const Entry::Forward baked_float32, baked_float64;  // never differentiated

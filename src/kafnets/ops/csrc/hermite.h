@@ -12,7 +12,7 @@
 #include "plan.h"
 
 template <class T>
-struct HermiteSum : NothingDerived<T> {
+struct HermiteSum : NothingMore<T> {
   explicit HermiteSum(const Settings& s) : size(static_cast<int>(s.size)) {
     for (int k = 0; k <= size; ++k) {
       step.push_back(static_cast<T>(std::sqrt(2.0 / (k + 1))));

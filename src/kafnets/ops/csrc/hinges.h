@@ -6,7 +6,7 @@
 // Settings: how many hinges, the first ones, open to the right; 1 if the base is max(0, s). The coefficients are all a,
 // then all b.
 template <class T>
-struct HingeSum : NothingDerived<T> {
+struct HingeSum : NothingMore<T> {
   explicit HingeSum(const Settings& s)
       : size(static_cast<int>(s.size)), count(size / 2), right(static_cast<int>(s.first)), rectified(s.second != 0) {}
 

@@ -1,7 +1,7 @@
 // The one-dimensional expansion at a vector of activations.
 #pragma once
 
-#include "bases.h"
+#include "added_base.h"
 #include "by_neuron.h"
 #include "kaf_table.h"
 #include "terms.h"
@@ -9,13 +9,12 @@
 // Settings: where the dictionary begins, its spacing, and gamma; the tails; the base, plus 100 times its form. The
 // coefficients are alpha, and w if the form has it. Derived: the slopes at the left and the right edge, for linear tails.
 //
-// Without kOutside there are neither tails nor a base, and nothing asks for them in the innermost loops.
-template <class T, bool kOutside>
+// Without kTails they are zero, and nothing asks for them in the innermost loops.
+template <class T, bool kTails>
 struct GaussianSum {
   explicit GaussianSum(const Settings& s)
       : tails(Outside(s).tails),
-        base(Outside(s).base),
-        form(Outside(s).form),
+        base{Outside(s).base, Outside(s).form},
         elements(static_cast<int>(s.size) - Outside(s).weighted()),
         plan(plan_for<Plan<T>>({elements, s.first, s.second, s.third, 0, 0})),
         size(static_cast<int>(s.size)),
@@ -23,7 +22,7 @@ struct GaussianSum {
         right(static_cast<T>(s.first + (elements - 1) * s.second)) {}
 
   T weight(int64_t k) const { return k < elements ? plan.weights[k] : T(1); }
-  int terms() const { return size + (kOutside && tails == Tails::kLinear ? 2 : 0); }
+  int terms() const { return size + (kTails && tails == Tails::kLinear ? 2 : 0); }
 
   T derived(const T* alpha, int64_t k) const {
     const std::vector<double>& slopes = k == size ? plan.left_slopes : plan.right_slopes;
@@ -34,7 +33,7 @@ struct GaussianSum {
 
   template <class Sum>
   double from_derived(const Sum& at, int64_t k) const {
-    if (!kOutside || tails != Tails::kLinear || k >= elements) return 0;
+    if (!kTails || tails != Tails::kLinear || k >= elements) return 0;
     return at(0) * plan.left_slopes[k] + at(1) * plan.right_slopes[k];
   }
 
@@ -57,23 +56,16 @@ struct GaussianSum {
       }
       result = mul_add(mul_add(below, t.down, above), t.envelope, result);
     });
-    if constexpr (kOutside) return add_outside<Neurons>(beta, s, at, result);
+    if constexpr (kTails) return add_tails<Neurons>(beta, s, at, result);
     return result;
   }
 
-  // The sum at the nearest edge, with linear tails and the base.
+  // Linear tails.
   template <class Neurons>
-  KAF_INLINE Vec<T> add_outside(const T* beta, Vec<T> s, Vec<T> at, Vec<T> result) const {
-    if (tails == Tails::kLinear && any(differing(s, at))) {  // they rarely do
-      const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
-      result = mul_add(beyond, slope, result);
-    }
-    if (base == Base::kNone) return result;
-    const Vec<T> b = base_at(base, s).value;
-    if (form == BaseForm::kFixed) return result + b;
-    const Vec<T> w = Neurons::at(beta, elements);
-    if (form == BaseForm::kWeighted) return mul_add(w, b, result);
-    return mul_add(T(1) - w, s, mul_add(w, b, result));
+  KAF_INLINE Vec<T> add_tails(const T* beta, Vec<T> s, Vec<T> at, Vec<T> result) const {
+    if (tails != Tails::kLinear || !any(differing(s, at))) return result;  // they rarely do
+    const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
+    return mul_add(beyond, slope, result);
   }
 
   // The derivative at s times upstream. Upstream times the terms is added to `sums`, by element and lane, still
@@ -98,41 +90,45 @@ struct GaussianSum {
       if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
     });
     const Vec<T> result = (above_result + below_result) * plan.slope;
-    if constexpr (kOutside) return add_outside_gradients<Neurons>(beta, s, at, upstream, sums, result);
+    if constexpr (kTails) return add_gradients_of_tails(s, at, upstream, sums, result);
     return result;
   }
 
-  template <class Neurons>
-  KAF_INLINE Vec<T> add_outside_gradients(const T* beta, Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums,
-                                          Vec<T> result) const {
+  KAF_INLINE Vec<T> add_gradients_of_tails(Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums, Vec<T> result) const {
     if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
     if (tails == Tails::kLinear && any(differing(s, at))) {
       const Vec<T> beyond = s - at, moment = beyond * upstream;
       add_to<T>(sums + size * kNativeWidth<T>, by_sign(beyond, Vec<T>{}, moment));
       add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_sign(beyond, moment, Vec<T>{}));
     }
-    return base == Base::kNone ? result : with_base<Neurons>(beta, s, upstream, sums, result);
+    return result;
+  }
+
+  bool finishes() const { return base.base != Base::kNone; }
+
+  template <class Neurons>
+  void finish_values(const T* beta, const T* s, const T* values, const Strip& to, T* y) const {
+    base.add_values(weight_of<Neurons>(beta), s, values, to, y);
   }
 
   template <class Neurons>
-  KAF_INLINE Vec<T> with_base(const T* beta, Vec<T> s, Vec<T> upstream, T* sums, Vec<T> result) const {
-    const BasePair<T> b = base_at(base, s);
-    if (form == BaseForm::kFixed) return mul_add(upstream, b.slope, result);
-    const Vec<T> w = Neurons::at(beta, elements);
-    const bool residual = form == BaseForm::kResidual;
-    add_to<T>(sums + elements * kNativeWidth<T>, upstream * (residual ? b.value - s : b.value));
-    if (!residual) return mul_add(upstream, w * b.slope, result);
-    return mul_add(upstream, mul_add(w, b.slope - T(1), splat<T>(1)), result);
+  void finish_gradients(const T* beta, const T* s, const T* upstream, const T* gradients, const Strip& to, T* dx,
+                        T* sums) const {
+    base.add_gradients(weight_of<Neurons>(beta), s, upstream, gradients, to, dx, sums + elements * kNativeWidth<T>);
+  }
+
+  template <class Neurons>
+  Vec<T> weight_of(const T* beta) const {
+    return base.form == BaseForm::kFixed ? splat<T>(1) : Neurons::at(beta, elements);
   }
 
   // Where the kernels are evaluated. NaN stays.
   KAF_INLINE Vec<T> inside(Vec<T> s) const {
-    return kOutside && tails != Tails::kZero ? clamp(s, left, right) : s;
+    return kTails && tails != Tails::kZero ? clamp(s, left, right) : s;
   }
 
   const Tails tails;
-  const Base base;
-  const BaseForm form;
+  const AddedBase<T> base;
   const int elements;
   const Plan<T>& plan;
   const int size;
@@ -140,15 +136,19 @@ struct GaussianSum {
 };
 
 template <class T>
-using PlainGaussianSum = GaussianSum<T, false>;
+using GaussianSumWithoutTails = GaussianSum<T, false>;
 template <class T>
-using GaussianSumWithOutside = GaussianSum<T, true>;
+using GaussianSumWithTails = GaussianSum<T, true>;
+
+// Compiled on its own, by kaf_tails.cpp.
+extern template class ByNeuron<float, GaussianSumWithTails>;
+extern template class ByNeuron<double, GaussianSumWithTails>;
 
 // By table or by the formula, whichever is faster.
-template <class T, bool kOutside>
-class KafByEither {
+template <class T>
+class Kaf1d {
  public:
-  KafByEither(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads)
+  Kaf1d(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads)
       : settings_(settings), batch_(batch), neurons_(neurons), positions_(positions), threads_(threads) {}
 
   void forward(const T* x, const T* alpha, T* y) const {
@@ -158,7 +158,7 @@ class KafByEither {
         return;
       }
     }
-    by_formula().forward(x, alpha, y);
+    by_formula([&](const auto& formula) { formula.forward(x, alpha, y); });
   }
 
   void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
@@ -168,22 +168,20 @@ class KafByEither {
         return;
       }
     }
-    by_formula().backward(x, alpha, upstream, dx, dalpha);
+    by_formula([&](const auto& formula) { formula.backward(x, alpha, upstream, dx, dalpha); });
   }
 
  private:
-  auto by_formula() const {
-    using Plain = ByNeuron<T, PlainGaussianSum>;
-    using WithOutside = ByNeuron<T, GaussianSumWithOutside>;
-    return std::conditional_t<kOutside, WithOutside, Plain>(settings_, batch_, neurons_, positions_, threads_);
+  template <class Use>
+  void by_formula(const Use& use) const {
+    if (Outside(settings_).tails == Tails::kZero) {
+      use(ByNeuron<T, GaussianSumWithoutTails>(settings_, batch_, neurons_, positions_, threads_));
+    } else {
+      use(ByNeuron<T, GaussianSumWithTails>(settings_, batch_, neurons_, positions_, threads_));
+    }
   }
 
   const Settings settings_;
   const int64_t batch_, neurons_, positions_;
   const int threads_;
 };
-
-template <class T>
-using Kaf1d = KafByEither<T, false>;
-template <class T>
-using KafOutside = KafByEither<T, true>;

@@ -104,9 +104,9 @@ class Kaf2d {
       const Array<T> packed = by_block(alpha);
       parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
         Scratch scratch(plan_.size);
-        for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+        for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
           const T* own = packed.data() + block * kNativeWidth<T> * terms_;
-          rows.put(y, value<OwnNeurons<T>>(own, get_pairs(rows, x), scratch));
+          rows.put_ahead(y, value<OwnNeurons<T>>(own, get_pairs(rows, x), scratch));
         });
       });
       return;
@@ -198,10 +198,10 @@ class Kaf2d {
     const Array<T> packed = by_block(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       Scratch scratch(plan_.size);
-      for_blocks<T>(begin, end, pairs_, [&](int64_t block, auto rows) __attribute__((always_inline)) {
+      for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
         const int64_t own = block * kNativeWidth<T> * terms_;
         const Pair<T> d = gradients<OwnNeurons<T>>(packed.data() + own, get_pairs(rows, x),
-                                                                   rows.get(upstream), sums + own, scratch);
+                                                                   rows.get_ahead(upstream), sums + own, scratch);
         if (dx) put_pairs(rows, dx, d);
       });
     };

@@ -28,7 +28,7 @@ struct Polynomials {
 
 // Settings: where the dictionary begins, its spacing, and gamma; the tails; the order. The coefficients are alpha.
 template <class T>
-struct GaussianSlopes : NothingDerived<T> {
+struct GaussianSlopes : NothingMore<T> {
   explicit GaussianSlopes(const Settings& s)
       : size(static_cast<int>(s.size)),
         order(static_cast<int>(s.fifth)),

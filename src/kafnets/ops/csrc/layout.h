@@ -42,16 +42,32 @@ struct Rows {
 
   template <class T>
   KAF_INLINE Vec<T> get(const T* x) const {
-    for (int i = 0; i < kParts; ++i) __builtin_prefetch(x + at + i * step + ahead);
     if (!whole) return get_some(x);
     return for_parts<T>([&](int i) { return load_native<T>(x + at + i * step); });
   }
 
   template <class T>
   KAF_INLINE void put(T* y, Vec<T> v) const {
-    for (int i = 0; i < kParts; ++i) __builtin_prefetch(y + at + i * step + ahead, 1);
     if (!whole) return put_some(y, v);
     for (int i = 0; i < kParts; ++i) store_native<T>(y + at + i * step, v.part[i]);
+  }
+
+  // The same, and ask for what is needed later.
+  template <class T>
+  KAF_INLINE Vec<T> get_ahead(const T* x) const {
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(x + at + i * step + ahead);
+    return get(x);
+  }
+
+  template <class T>
+  KAF_INLINE void put_ahead(T* y, Vec<T> v) const {
+    ask_ahead(y);
+    put(y, v);
+  }
+
+  template <class T>
+  KAF_INLINE void ask_ahead(T* y) const {
+    for (int i = 0; i < kParts; ++i) __builtin_prefetch(y + at + i * step + ahead, 1);
   }
 
  private:
@@ -66,21 +82,51 @@ struct Rows {
   }
 };
 
-// Calls body(block, rows) for all rows and all blocks of up to kNativeWidth neurons. Some rows take turns on a
-// block, so that its coefficients are still at hand.
-template <class T, class Body>
-KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Body& body) {
-  constexpr int64_t kTile = 32, kAhead = 4;
+// Vectors of neighbors, `step` apart from each other, in each of which the first `lanes` are there.
+struct Strip {
+  int64_t at;  // where the first one begins
+  int64_t step, vectors;
+  int lanes;
+
+  template <class T>
+  KAF_INLINE Rows rows(int64_t vector) const {
+    const int there = static_cast<int>(std::min<int64_t>(kParts, vectors - vector));
+    return Rows{at + vector * step, step, 0, there, lanes, there == kParts && lanes == kNativeWidth<T>};
+  }
+};
+
+constexpr int64_t kTile = 32;  // rows that take turns on a block of neurons, so that its coefficients are still at hand
+
+// What is computed of one block of neurons and a tile's rows, for a second step. In memory these rows may be a power of
+// two apart, which the nearest cache does not hold together.
+template <class T>
+struct TileBuffer {
+  alignas(64) T values[kTile * kNativeWidth<T>];
+
+  KAF_INLINE void put(int64_t row, Vec<T> v) { store<T>(values + row * kNativeWidth<T>, v); }
+};
+
+struct NoFinish {
+  void operator()(int64_t, const Strip&) const {}
+};
+
+// Calls body(block, rows, their number in the tile) for all rows and all blocks of up to kNativeWidth neurons, and
+// finish(block, strip) after a tile's.
+template <class T, class Body, class Finish = NoFinish>
+KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Body& body, const Finish& finish = {}) {
+  constexpr int64_t kAhead = 4;
   for (int64_t tile = begin; tile < end; tile += kTile) {
     const int64_t stop = std::min(end, tile + kTile), next_block = kNativeWidth<T> - (stop - tile) * neurons;
     for (int64_t first = 0; first < neurons; first += kNativeWidth<T>) {
       const int count = static_cast<int>(std::min<int64_t>(kNativeWidth<T>, neurons - first));
+      const Strip strip{tile * neurons + first, neurons, stop - tile, count};
+      const int64_t block = first / kNativeWidth<T>;
       for (int64_t row = tile; row < stop; row += kParts) {
-        const int64_t ahead = kAhead * neurons + (row + kAhead < stop ? 0 : next_block);
-        const int rows = static_cast<int>(std::min<int64_t>(kParts, stop - row));
-        const int64_t block = first / kNativeWidth<T>, at = row * neurons + first;
-        body(block, Rows{at, neurons, ahead, rows, count, rows == kParts && count == kNativeWidth<T>});
+        Rows rows = strip.rows<T>(row - tile);
+        rows.ahead = kAhead * neurons + (row + kAhead < stop ? 0 : next_block);
+        body(block, rows, row - tile);
       }
+      finish(block, strip);
     }
   }
 }

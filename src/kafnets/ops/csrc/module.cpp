@@ -50,7 +50,6 @@ bool runs(const std::string& instruction_set) {
 
 NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "kaf", kaf_entry);
-  define(m, "kaf_outside", kaf_outside_entry);
   define(m, "kaf2d", kaf2d_entry);
   define(m, "kaf_by_bandwidth", kaf_by_bandwidth_entry);
   define(m, "hinges", hinges_entry);

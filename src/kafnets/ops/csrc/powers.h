@@ -4,7 +4,7 @@
 #include "by_neuron.h"
 
 template <class T>
-struct PowerSum : NothingDerived<T> {
+struct PowerSum : NothingMore<T> {
   explicit PowerSum(const Settings& s) : size(static_cast<int>(s.size)) {}
 
   T weight(int64_t) const { return 1; }

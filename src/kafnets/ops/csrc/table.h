@@ -3,7 +3,7 @@
 // sums are taken back to the coefficients once. So the time for an activation does not depend on the dictionary.
 #pragma once
 
-#include "bases.h"
+#include "added_base.h"
 #include "lanes.h"
 #include "table_plan.h"
 

@@ -148,8 +148,6 @@ void* pointer_to_backward() {
 extern const XlaHandler xla_handlers[] = {
     {"kaf_forward", pointer_to_forward<kaf_entry>()},
     {"kaf_backward", pointer_to_backward<kaf_entry>()},
-    {"kaf_outside_forward", pointer_to_forward<kaf_outside_entry>()},
-    {"kaf_outside_backward", pointer_to_backward<kaf_outside_entry>()},
     {"kaf_slopes_forward", pointer_to_forward<kaf_slopes_entry>()},
     {"kaf_slopes_backward", pointer_to_backward<kaf_slopes_entry>()},
 };
