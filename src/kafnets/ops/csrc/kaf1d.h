@@ -44,7 +44,7 @@ struct GaussianSum {
   KAF_INLINE Vec<T> value(const T* beta, Vec<T> s) const {
     const Vec<T> at = inside(s);
     Vec<T> result = {};
-    for_segments<1>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
       const T* from = beta + segment.begin * Neurons::kStride;
       int top = segment.below + segment.above;
@@ -74,9 +74,9 @@ struct GaussianSum {
   KAF_INLINE Vec<T> gradients(const T* beta, Vec<T> s, Vec<T> upstream, T* sums) const {
     const Vec<T> at = inside(s);
     Vec<T> above_result = {}, below_result = {};
-    for_segments<4>(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
       if (t.vanished) return;
-      auto add = [&](int k, Vec<T> term, Vec<T>& result) {
+      const auto add = [&](int k, Vec<T> term, Vec<T>& result) __attribute__((always_inline)) {
         result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
         add_to<T>(sums + k * kNativeWidth<T>, term);
       };

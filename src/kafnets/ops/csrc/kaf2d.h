@@ -10,7 +10,7 @@
 // Kernel values (element, lane) at s and, if wanted, their derivatives without the factor 2 a / spacing.
 template <class T, bool kSlopes>
 KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
-  for_segments<1>(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+  for_segments(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
     const int center = segment.begin + segment.below, end = center + segment.above + 1;
     auto put = [&](int k, Vec<T> term) {
       const Vec<T> kernel = term * plan.weights[k];

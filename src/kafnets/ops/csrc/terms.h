@@ -85,20 +85,10 @@ KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, con
   return result;
 }
 
-// Calls use(segment, its terms) for all segments. The terms come from a long chain of operations, each waiting for
-// the one before; where use() is long as well, those of several segments had better be found before any is used.
-template <int kAtOnce, class T, class Use>
+// Calls use(segment, its terms) for all segments.
+template <class T, class Use>
 KAF_INLINE void for_segments(const Plan<T>& plan, Vec<T> s, const Use& use) {
-  if (!plan.shares) {
-    for (const Segment<T>& segment : plan.segments) use(segment, terms_of<T>(plan, segment, nullptr, s));
-    return;
-  }
-  const Shared<T> shared = shared_by_segments(plan, s);
-  const int count = static_cast<int>(plan.segments.size());
-  for (int begin = 0; begin < count; begin += kAtOnce) {
-    const int end = std::min(count, begin + kAtOnce);
-    Terms<T> terms[kAtOnce];
-    for (int i = begin; i < end; ++i) terms[i - begin] = terms_of(plan, plan.segments[i], &shared, s);
-    for (int i = begin; i < end; ++i) use(plan.segments[i], terms[i - begin]);
-  }
+  Shared<T> shared;
+  if (plan.shares) shared = shared_by_segments(plan, s);
+  for (const Segment<T>& segment : plan.segments) use(segment, terms_of(plan, segment, plan.shares ? &shared : nullptr, s));
 }
