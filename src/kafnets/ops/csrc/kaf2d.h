@@ -2,7 +2,9 @@
 // bilinear form in the coefficients.
 #pragma once
 
+#include <type_traits>
 #include <utility>
+
 #include "layout.h"
 #include "parallel.h"
 #include "terms.h"
@@ -12,7 +14,7 @@ template <class T, bool kSlopes>
 KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
   for_segments(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
     const int center = segment.begin + segment.below, end = center + segment.above + 1;
-    auto put = [&](int k, Vec<T> term) {
+    const auto put = [&](int k, Vec<T> term) __attribute__((always_inline)) {
       const Vec<T> kernel = term * plan.weights[k];
       store<T>(values + k * kWidth<T>, kernel);
       if (kSlopes) store<T>(slopes + k * kWidth<T>, kernel * (plan.places[k] - t.z));
@@ -144,6 +146,13 @@ class Kaf2d {
     T *values1, *values2, *slopes1, *slopes2;
   };
 
+  // Rows of coefficients that share what is loaded of the other axis: as many as there are registers for.
+#if defined(__AVX512F__)
+  static constexpr int kRowsAtOnce = 2;
+#else
+  static constexpr int kRowsAtOnce = 1;
+#endif
+
   bool lanes_over_pairs() const { return positions_ == 1 && 2 * pairs_ >= kNativeWidth<T>; }
 
   Runs<T> runs(int64_t channels) const { return Runs<T>(0, batch_ * positions_, positions_, channels * positions_); }
@@ -175,21 +184,32 @@ class Kaf2d {
   Pair<T> gradients(const T* alpha, Pair<T> s, Vec<T> upstream, T* sums, Scratch& scratch) const {
     kernel_values<T, true>(plan_, s.first, scratch.values1, scratch.slopes1);
     kernel_values<T, true>(plan_, s.second, scratch.values2, scratch.slopes2);
+    // Copies that no store can change, as far as the compiler knows.
+    const int64_t size = plan_.size;
+    const T *values1 = scratch.values1, *values2 = scratch.values2, *slopes1 = scratch.slopes1,
+            *slopes2 = scratch.slopes2;
     Pair<T> result = {};
-    for (int64_t i = 0; i < plan_.size; ++i) {
-      const Vec<T> value1 = load<T>(scratch.values1 + i * kWidth<T>), weighted = upstream * value1;
-      Vec<T> row = {}, row_slope = {};
-      for (int64_t j = 0; j < plan_.size; ++j) {
-        const int64_t term = i * plan_.size + j;
-        const Vec<T> value2 = load<T>(scratch.values2 + j * kWidth<T>);
-        const Vec<T> coefficient = Neurons::at(alpha, term);
-        row = mul_add(coefficient, value2, row);
-        row_slope = mul_add(coefficient, load<T>(scratch.slopes2 + j * kWidth<T>), row_slope);
-        add_to<T>(sums + term * kNativeWidth<T>, weighted * value2);
+    const auto add_rows = [&](int64_t i, auto count) __attribute__((always_inline)) {
+      Vec<T> weighted[count.value], rows[count.value] = {}, row_slopes[count.value] = {};
+      for (int r = 0; r < count.value; ++r) weighted[r] = upstream * load<T>(values1 + (i + r) * kWidth<T>);
+      for (int64_t j = 0; j < size; ++j) {
+        const Vec<T> value2 = load<T>(values2 + j * kWidth<T>), slope2 = load<T>(slopes2 + j * kWidth<T>);
+        for (int r = 0; r < count.value; ++r) {
+          const int64_t term = (i + r) * size + j;
+          const Vec<T> coefficient = Neurons::at(alpha, term);
+          rows[r] = mul_add(coefficient, value2, rows[r]);
+          row_slopes[r] = mul_add(coefficient, slope2, row_slopes[r]);
+          add_products_to<T>(sums + term * kNativeWidth<T>, weighted[r], value2);
+        }
       }
-      result.first = mul_add(load<T>(scratch.slopes1 + i * kWidth<T>), row, result.first);
-      result.second = mul_add(value1, row_slope, result.second);
-    }
+      for (int r = 0; r < count.value; ++r) {
+        result.first = mul_add(load<T>(slopes1 + (i + r) * kWidth<T>), rows[r], result.first);
+        result.second = mul_add(load<T>(values1 + (i + r) * kWidth<T>), row_slopes[r], result.second);
+      }
+    };
+    int64_t i = 0;
+    for (; i + kRowsAtOnce <= size; i += kRowsAtOnce) add_rows(i, std::integral_constant<int, kRowsAtOnce>{});
+    for (; i < size; ++i) add_rows(i, std::integral_constant<int, 1>{});
     const Vec<T> factor = upstream * plan_.slope;
     return {result.first * factor, result.second * factor};
   }

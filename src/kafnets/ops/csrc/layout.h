@@ -295,3 +295,10 @@ template <class T>
 KAF_INLINE void add_to(T* sums, Vec<T> terms) {
   store_native<T>(sums, load_native<T>(sums) + sum_of_parts(terms));
 }
+
+template <class T>
+KAF_INLINE void add_products_to(T* sums, Vec<T> a, Vec<T> b) {
+  Native<T> result = a.part[0] * b.part[0];
+  for (int i = 1; i < kParts; ++i) result = native_mul_add(a.part[i], b.part[i], result);
+  store_native<T>(sums, load_native<T>(sums) + result);
+}
