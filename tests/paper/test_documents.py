@@ -238,7 +238,7 @@ def readme_sentences() -> Iterator[str]:
         f"runs, {others} are not, and {untested} could not be tested"
     )
     bars = {bar["what"]: bar["measured"] for bar in EVIDENCE.benchmark("cpu/kernels")["bars"]}
-    yield f"a KAF takes {bars['KAF / PReLU, (1024, 1024)']:.2f} times the time of `nn.PReLU`"
+    yield f"a KAF takes {bars['KAF / PReLU, (1024, 1024)']:.2f} times as long as `nn.PReLU`"
     step = bars["training step, KAF / ReLU, 2 x 300"]
     yield f"two layers of 300 takes {step:.2f} times as long with KAF as with ReLU"
 
@@ -246,7 +246,7 @@ def readme_sentences() -> Iterator[str]:
 def other_sentences() -> Iterator[str]:
     acting = EVIDENCE.benchmark("cpu/acting")
     yield f"the median of the ratios of {acting['turns']} turns of {acting['steps']} steps, one thread."
-    yield f"An epoch of {EVIDENCE.benchmark('cpu/training')['rows']:,} rows"
+    yield f"an epoch of {EVIDENCE.benchmark('cpu/training')['rows']:,} rows"
     yield f"All threads ({EVIDENCE.benchmark('cpu/kernels')['all threads']['threads']})"
     rows, columns = EVIDENCE.benchmark("cpu/frameworks")["shape"]
     yield f"on {rows:,} x {columns} numbers, one thread"
