@@ -150,7 +150,7 @@ def sensorless_sentences() -> Iterator[str]:
     frozen = there("sensorless", "paper", "kaf frozen", 2)
     tanh, prelu = (there("sensorless", "paper", label, 3) for label in ("tanh", "prelu"))
     assert frozen.mean > max(tanh.mean, prelu.mean)
-    yield f"KAFs that stay random reach {frozen.shown_mean} with two layers, more than three layers of"
+    yield f"KAFs with frozen random coefficients reach {frozen.shown_mean} with two layers, more than three layers of"
     yield f"{named(tanh)} and {named(prelu)};"
     *others, last = (name for name in REVIEWED if name not in plottable)
     yield f"not included: {', '.join(others)} and {last}."
@@ -158,7 +158,7 @@ def sensorless_sentences() -> Iterator[str]:
 
 def susy_sentences() -> Iterator[str]:
     found = best(EVIDENCE.cells("susy", "sample", susy.ACTIVATIONS))
-    yield f"The best of these rows is {named(found)}, with {found.layers} layers."
+    yield f"The best of them is {named(found)}, with {found.layers} layers."
     parts = []
     for label in ("kaf", "kaf2d"):
         one, two = (there("susy", "sample", label, layers) for layers in (1, 2))
