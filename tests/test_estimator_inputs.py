@@ -103,7 +103,7 @@ def test_columns_that_are_missing_or_new_and_categories_that_are_new() -> None:
     ):
         model.predict(np.zeros((3, 6)))
     new, none = frame.assign(city="Oslo"), frame.assign(city="Bari")
-    with pytest.warns(UserWarning, match="column 'city' has 'Oslo', not seen in training: counted as none"):
+    with pytest.warns(UserWarning, match="column 'city' has 'Oslo', not seen in training: encoded as zeros"):
         found = model.predict_proba(new)
     assert (found != model.predict_proba(none)).any()
     with pytest.raises(ValueError, match="the column 'age' should hold numbers"):

@@ -211,7 +211,7 @@ LEARNED = Expansion.of(kernel=Gaussian(learn_gamma=True))
         (
             lambda: functional.kaf(X, torch.zeros(6, 20), LEARNED),
             ValueError,
-            "needs gamma, its present value",
+            "needs gamma, its current value",
         ),
         (
             lambda: functional.kaf(X, torch.zeros(6, 20), gamma=torch.ones(())),

@@ -104,7 +104,9 @@ def test_values_and_slopes_over_numpy_are_the_oracles(kernel: Kernel) -> None:
 
 
 def test_numpy_does_not_differentiate() -> None:
-    with pytest.raises(NotImplementedError, match="numpy does not differentiate: write the kernel's slope"):
+    with pytest.raises(
+        NotImplementedError, match="numpy has no automatic differentiation: define the kernel's method slope"
+    ):
         Cauchy().slope(NUMPY, np.zeros(3), 0.0)
 
 

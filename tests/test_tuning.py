@@ -107,7 +107,7 @@ def test_budgets(given: Any, trials: int | None, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("given", ["ten minutes", "0 trials", "1.5 trials", 0, True, None, "-3s", "0s"])
 def test_budgets_that_are_none(given: Any) -> None:
-    with pytest.raises(ValueError, match="budget must be such as '10min'"):
+    with pytest.raises(ValueError, match="budget must be, for example, '10min'"):
         kafnets.tune(np.zeros((3, 1)), [0, 1, 0], given)
 
 

@@ -38,11 +38,9 @@ def checked_call(
     check_coefficients(expansion, alpha_shape)
     groups = alpha_shape[0]
     if bool(expansion.learn_gamma) is (gamma_shape is None):
-        need = "needs gamma, its present value"
+        need = "needs gamma, its current value"
         if gamma_shape is not None:
-            need = (
-                "has a fixed bandwidth: leave gamma out, or give an expansion whose kernel says learn_gamma"
-            )
+            need = "has a fixed bandwidth: omit gamma, or give an expansion whose kernel has learn_gamma"
         raise ValueError(f"the kernel {expansion.kernel!r} {need}")
     if gamma_shape is not None and tuple(gamma_shape) not in ((), (groups,)):
         raise ValueError(
@@ -50,7 +48,7 @@ def checked_call(
             f"{tuple(gamma_shape)}"
         )
     if (expansion.base is not None and expansion.base.learned) is (weight_shape is None):
-        need = "needs weight, one per function" if weight_shape is None else "has no weight: leave it out"
+        need = "needs weight, one per function" if weight_shape is None else "has no weight: omit it"
         raise ValueError(f"the base {expansion.base!r} {need}")
     if weight_shape is not None and tuple(weight_shape) != (groups,):
         raise ValueError(f"weight must have the shape {(groups,)}, got {tuple(weight_shape)}")

@@ -29,8 +29,8 @@ def keep_triton_out() -> None:
     if importlib.util.find_spec("triton") is not None:
         sys.modules["triton"] = None  # type: ignore[assignment] # what `import` takes for "not there"
         warnings.warn(
-            "TensorFlow was imported before kafnets, and Triton would end the process now: torch goes "
-            "without it here. Import kafnets.keras, or triton, before tensorflow to have both",
+            "TensorFlow was imported before kafnets, so loading Triton would crash the process: torch runs "
+            "without Triton. To use both, import kafnets.keras or triton before tensorflow",
             stacklevel=3,
         )
 
@@ -40,5 +40,5 @@ def obstacle_to_triton() -> str | None:
     if sys.modules.get("triton") is not None:
         return None
     if "tensorflow" in sys.modules:
-        return "TensorFlow was imported first, and then Triton would end the process: import triton before it"
+        return "TensorFlow was imported first, so Triton would crash the process: import triton before it"
     return None if importlib.util.find_spec("triton") else "the package triton is not installed"

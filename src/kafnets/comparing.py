@@ -161,13 +161,13 @@ def compare(
             or an array ``(rows, features)``; or the name of a data set, without a target.
         target: the column to predict, or its values.
         activations: registered names, or "all".
-        rivals: common methods for tables, each with one setting tuned in validation: "forest", "boosting" and
-            "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and "realmlp" and "tabm"
-            of pytabkit.
+        rivals: common methods for tables, each with one setting tuned on the validation part: "forest",
+            "boosting" and "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and
+            "realmlp" and "tabm" of pytabkit.
         seeds: number of runs per activation, each with its own random division of the rows.
         jobs: number of runs in parallel.
         task: default: inferred from the target.
-        drop: columns to leave out.
+        drop: columns to omit.
         hidden: widths of the hidden layers.
         dropout: probability of dropout after each hidden layer in the first epoch.
         n_members: number of networks per run whose predictions are averaged. They are trained together on the

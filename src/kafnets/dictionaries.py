@@ -104,7 +104,7 @@ def by_novelty(
     elements = _joined(joining(flat, kernel, chosen), LONGEST if size is None else size)
     if elements.size < 2:
         raise ValueError(
-            f"threshold={chosen:g} lets only one of the values join: give "
+            f"threshold={chosen:g} accepts only one of the values: give "
             f"{'a larger' if criterion == 'coherence' else 'a smaller'} one"
         )
     return Dictionary.of(np.sort(elements))

@@ -102,9 +102,9 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
         expansion = Expansion.of(dictionary_size=alpha.shape[2], kernel=EDGEWISE_KERNEL)
     check_expansion(expansion, 1)
     if expansion.learn_gamma:
-        raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
+        raise ValueError("kernel must have a fixed gamma here, got learn_gamma: omit it")
     if expansion.base is not None:
-        raise ValueError("base is for functions of neurons: connections have a linear part in its place")
+        raise ValueError("base is for functions of neurons: connections have a linear part instead")
     if alpha.shape[2:] != expansion.shape:
         raise ValueError(
             "alpha must have the shape (out_features, in_features, D) with a dictionary of "
@@ -134,4 +134,6 @@ def _checked(
 
 def _check_floating(x: Tensor) -> None:
     if not x.is_floating_point():
-        raise TypeError(f"x must be a floating-point tensor, got {x.dtype}: convert it, say with .float()")
+        raise TypeError(
+            f"x must be a floating-point tensor, got {x.dtype}: convert it, for example with .float()"
+        )

@@ -181,8 +181,8 @@ def _scale(moment: Callable[..., float], expansion: Expansion, gain: Gain, *coef
         found = moment(expansion, *coefficients, steep=gain == "backward")
     except NotImplementedError as error:
         raise ValueError(
-            f"gain={gain!r} needs the slope of the kernel {type(expansion.kernel).__name__} in NumPy: write "
-            "its method slope, or leave out gain"
+            f"gain={gain!r} needs the slope of the kernel {type(expansion.kernel).__name__} in NumPy: "
+            f"define its method slope, or omit gain"
         ) from error
     if not (math.isfinite(found) and found > 0):
         what = "values" if gain == "forward" else "slopes"

@@ -124,8 +124,8 @@ def _validated(
     row = one.fit(X, y, **weights).history_[one.best_epoch_ - 1]
     if "validation_loss" not in row:
         raise ValueError(
-            f"X has {len(y)} rows, of which validation_fraction={one.validation_fraction} leaves too few to "
-            "tell settings apart: give more"
+            f"X has {len(y)} rows, of which validation_fraction={one.validation_fraction} leaves too few "
+            f"to compare settings: give more"
         )
     decides, loss = one._settings().deciding(one.predictor_.task), row["validation_loss"]
     return (-loss if decides == "loss" else row[f"validation_{decides}"]), loss

@@ -86,7 +86,7 @@ def test_a_table_goes_through(table: Path, tmp_path: Path) -> None:
         {"length": [1.0, np.nan], "color": ["blue", "violet"], "open": [True, False], "count": 3}
     )
     with pytest.warns(
-        UserWarning, match="column 'color' has 'violet', not seen in training: counted as none"
+        UserWarning, match="column 'color' has 'violet', not seen in training: encoded as zeros"
     ):
         assert set(predictor.predict(new)) <= {"yes", "no"}
     again = run(table, "--target", "label", "--drop", "price", "--json", *quick(output))

@@ -60,9 +60,7 @@ def test_a_table_needs_a_target(frame: pd.DataFrame) -> None:
 
 def test_data_sets_by_name_have_a_target_and_training_has_known_options(tmp_path: Path) -> None:
     for given in ({"target": "y"}, {"task": "regression"}, {"drop": ["x"]}):
-        with pytest.raises(
-            ValueError, match="target, task and drop are for tables: leave them out, 'iris' is"
-        ):
+        with pytest.raises(ValueError, match="target, task and drop are for tables: omit them, 'iris' is"):
             kafnets.compare("iris", output=tmp_path, **given)
     for name, meant in (
         ("learning_rates", "learning_rate"),
@@ -82,7 +80,7 @@ def test_folders_of_the_user_stay_and_targets_are_stripped(frame: pd.DataFrame, 
     texts = frame.assign(y=[f" {each}s".ljust(4 + row % 2) for row, each in enumerate(frame["y"])])
     found = kafnets.compare(pd.concat([texts, texts[:1].assign(y=" ")]), "y", output=tmp_path, **QUICK)
     assert found.best.classes == ("0s", "1s")
-    assert found.notes == ("1 rows without a value of y were left out",)
+    assert found.notes == ("1 rows without a value of y were omitted",)
     assert found.best.score(texts) == (found.best.predict(texts) == texts["y"].str.strip()).mean()
 
 

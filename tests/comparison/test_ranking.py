@@ -80,7 +80,7 @@ def test_the_verdict() -> None:
     noisy = ranked(relu, records("elu", 0.93, 0.89, 0.94, 0.89, 0.92)).verdict
     assert "The difference between elu and relu is not statistically significant with 5 seeds" in noisy
     assert "points would not be detected" in noisy
-    assert ranked(relu, records("elu", *(0.5,) * 5)).verdict == "Nothing did better than relu."
+    assert ranked(relu, records("elu", *(0.5,) * 5)).verdict == "No other did better than relu."
     assert ranked(relu).verdict == "Only relu was run: name other activations."
     assert "Too few seeds" in ranked(records("relu", 0.9), records("kaf", 0.95)).verdict
     assert "nothing to test against" in ranked(kaf, records("elu", *RELU)).verdict
@@ -102,7 +102,7 @@ def test_verdicts_at_the_ends() -> None:
     two = ranked(records("relu", 0.90, 0.91), records("kaf", 0.95, 0.93)).verdict
     assert "with 2 seeds (p = 0.3); even a perfect score would not be detected. Detecting" in two
     again = ranked(records("relu", 0.9, 0.7, 0.1), records("kaf", 0.7, 0.1, 0.9)).verdict
-    assert again == "Nothing did better than relu."
+    assert again == "No other did better than relu."
 
 
 def test_seeds_that_not_all_have() -> None:
@@ -116,7 +116,7 @@ def test_seeds_that_not_all_have() -> None:
 def test_ties_share_a_rank() -> None:
     found = ranked(records("relu", 1.0, 1.0), records("kaf", 1.0, 1.0), records("elu", 0.9, 1.0))
     assert [(row.rank, row.label) for row in found.rows] == [(1, "relu"), (1, "kaf"), (3, "elu")]
-    assert found.verdict == "Nothing did better than relu."
+    assert found.verdict == "No other did better than relu."
 
 
 def test_rare_classes_are_shown_more_of(tmp_path: Path) -> None:

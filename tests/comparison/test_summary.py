@@ -44,7 +44,7 @@ def test_runs_with_other_settings_than_described_are_refused(tmp_path: Path) -> 
     assert cell.test_rows == 15
     other = [replace(each, dropout=(0.9,)) for each in described]
     with pytest.raises(
-        ValueError, match=r"seed-0 holds a run with other settings \(dropout: \[\] there, \[0.9\]"
+        ValueError, match=r"seed-0 holds a run with different settings \(dropout: \[\] stored, \[0.9\]"
     ):
         finished(other, tmp_path)
 

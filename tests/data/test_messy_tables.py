@@ -37,7 +37,7 @@ def applied(table: tables.Table, **columns: Any) -> Any:
 def test_thousands_are_no_decimals(tmp_path: Path) -> None:
     table = tables.read(csv_of(tmp_path, price=TEXTS), "y")
     np.testing.assert_array_equal(table.values[0][:3, 0], [1234, 20376, 950])
-    assert table.notes == ("commas in the column 'price' were taken for thousands separators, as in 1,234",)
+    assert table.notes == ("commas in the column 'price' were read as thousands separators, as in 1,234",)
     # New rows are read in the same way, also where a reader finds numbers.
     np.testing.assert_array_equal(
         applied(table, price=["1,000,000.5", None, "7"])[:, 0], [1e6 + 0.5, np.nan, 7]
@@ -58,7 +58,7 @@ def test_thousands_are_no_decimals(tmp_path: Path) -> None:
 def test_decimal_commas(texts: list[str], numbers: list[float]) -> None:
     table = table_of(size=texts * 20)
     np.testing.assert_array_equal(table.values[0][:3, 0], numbers)
-    assert "taken for decimal commas" in table.notes[0]
+    assert "read as decimal commas" in table.notes[0]
 
 
 def test_new_rows_with_other_commas_are_refused() -> None:
@@ -96,7 +96,7 @@ def test_identifiers_from_any_number(start: int) -> None:
     numbers = start + np.arange(60)
     for order in (numbers, np.random.default_rng(0).permutation(numbers)):
         table = table_of(id=order, a=np.linspace(0, 1, 60))
-        assert table.notes == ("the column 'id' counts the rows: if it says nothing about them, drop it",)
+        assert table.notes == ("the column 'id' counts the rows: if it carries no information, drop it",)
     assert table_of(a=numbers * 2).notes == ()
 
 
@@ -144,7 +144,7 @@ def test_codes_with_leading_zeros_stay_text(tmp_path: Path) -> None:
     assert table.columns[0].categories == ("01234", "10115", "98765")
     assert table.columns[1].categories == ("01", "12", "")
     assert table.columns[2].categories is None
-    assert table.notes[0] == "the column 'zip' was taken as text, because of leading zeros as in 01234"
+    assert table.notes[0] == "the column 'zip' was read as text because of leading zeros, as in 01234"
     new = read_frame(path).drop(columns="y").head(1)
     assert Encoding(table.columns).apply(new, "new")[0].tolist() == [1, 0, 0, 1, 0, 0, 0.5]
     with gzip.open(tmp_path / "packed.csv.gz", "wb") as stream:
@@ -218,7 +218,7 @@ def test_lists_in_columns(tmp_path: Path) -> None:
     ):
         tables.read(tmp_path / "t.parquet", "y")
     assert tables.read(pl.DataFrame({"b": range(60), "y": [0, 1] * 30}), "y").columns[0].name == "b"
-    with pytest.raises(ValueError, match="the column 'a' holds complex numbers: make two columns of it"):
+    with pytest.raises(ValueError, match="the column 'a' holds complex numbers: split it into two columns"):
         table_of(a=np.arange(60) + 1j)
     with pytest.raises(ValueError, match="'a' holds lists"):
         tables.read(pl.DataFrame({"a": [[1, 2]] * 60, "y": [0, 1] * 30}), "y")
@@ -230,7 +230,7 @@ def test_compressed_files_cut_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "cut.csv.gz"
     for length in (5, 15, 1000, len(whole) // 2, len(whole) - 9, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"cut\.csv\.gz is (cut short or damaged|empty)"):
+        with pytest.raises(ValueError, match=r"cut\.csv\.gz is (truncated or damaged|empty)"):
             tables.read(path, "y")
 
 
@@ -242,14 +242,14 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
             gzip.compress(content),
             r"packed\.csv is a gzip file: rename it .* ends with \.csv\.gz",
         ),
-        ("plain.csv.gz", content, r"plain\.csv\.gz is no compressed file: rename it .* ends with \.csv$"),
+        ("plain.csv.gz", content, r"plain\.csv\.gz is not a compressed file: rename it .* ends with \.csv$"),
         ("book.csv", b"PK\x03\x04 and more", r"book\.csv is a zip archive or an Excel workbook: rename it"),
         (
             "table.parquet.gz",
             gzip.compress(content),
             r"must be a \.csv, \.csv\.gz, \.zip, \.parquet or \.xlsx file",
         ),
-        ("book.xlsx", content, r"book\.xlsx (is cut short or damaged|cannot be read as xlsx)"),
+        ("book.xlsx", content, r"book\.xlsx (is truncated or damaged|cannot be read as xlsx)"),
     ):
         (tmp_path / name).write_bytes(bytes_)
         with pytest.raises(ValueError, match=message):

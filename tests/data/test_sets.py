@@ -372,7 +372,7 @@ def test_damaged_susy(tmp_path: Path) -> None:
     path = tmp_path / "SUSY.csv.gz"
     packed = gzip.compress(_susy_text(500).encode())
     path.write_bytes(packed[:-200])
-    with pytest.raises(ValueError, match="is cut short or damaged"):
+    with pytest.raises(ValueError, match="is truncated or damaged"):
         susy.read_original(path)
     for content in (b"1,2,3\n", b"a,b\n", b"1.0," + b"2.0," * 17 + b"\n"):
         path.write_bytes(gzip.compress(content))
@@ -430,5 +430,5 @@ def test_cifar10_is_read(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="it is not the binary version of CIFAR-10"):
         cifar10.read_original(path)
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(ValueError, match="is cut short or damaged"):
+    with pytest.raises(ValueError, match="is truncated or damaged"):
         cifar10.read_original(path)

@@ -88,7 +88,7 @@ def test_rows_without_a_target_are_left_out_and_it_is_said(frame: Any, tmp_path:
     frame.loc[:4, "label"] = None
     splits = tables.load(saved(frame, tmp_path), "label")
     assert len(splits.train) + len(splits.validation) + len(splits.test) == 195
-    assert splits.notes == ("5 rows without a value of label were left out",)
+    assert splits.notes == ("5 rows without a value of label were omitted",)
 
 
 def test_categories_come_from_the_training_part(frame: Any, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
     for name in ("cut.csv.gz", "cut.zip", "cut.parquet"):
         path = saved(frame, tmp_path, name)
         _damage(path)
-        with pytest.raises(ValueError, match=f"{name} (is cut short or damaged|cannot be read as parquet)"):
+        with pytest.raises(ValueError, match=f"{name} (is truncated or damaged|cannot be read as parquet)"):
             tables.load(path, "label")
     empty = tmp_path / "empty.csv"
     empty.touch()
@@ -121,7 +121,7 @@ def test_damaged_files(frame: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be a \.csv"):
         tables.load(saved(frame, tmp_path, "table.xls"), "label")
     (tmp_path / "odd.csv").write_bytes(b"a,label\n1,\xff\xfe\n")
-    with pytest.raises(ValueError, match=r"is not UTF-8 .* save it as that"):
+    with pytest.raises(ValueError, match=r"is not UTF-8 .* save it as UTF-8"):
         tables.load(tmp_path / "odd.csv", "label")
 
 
@@ -225,7 +225,7 @@ def test_targets_that_are_no_targets(tmp_path: Path) -> None:
         tables.load(tmp_path / "t.csv", "weight", drop=["name"])
     with pytest.raises(ValueError, match="name has 100 different values in 100 rows, too many for classes"):
         tables.load(tmp_path / "t.csv", "name", drop=["weight"])
-    with pytest.raises(ValueError, match="'a' cannot be the target and be dropped"):
+    with pytest.raises(ValueError, match="'a' cannot be both the target and dropped"):
         tables.load(tmp_path / "t.csv", "a", drop=["a"])
     frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
     with pytest.raises(ValueError, match="columns seem to be separated by ';', save it with commas"):
@@ -255,11 +255,11 @@ def test_a_stored_index_is_left_out_and_other_counters_are_told(tmp_path: Path) 
     frame.to_csv(tmp_path / "index.csv")
     found = tables.load(tmp_path / "index.csv", "y")
     assert found.inputs == 1
-    assert "counts the rows, was left out" in found.notes[0]
+    assert "counts the rows, was omitted" in found.notes[0]
     frame.insert(0, "id", range(1, 61))
     found = tables.load(saved(frame, tmp_path), "y")
     assert found.inputs == 2
-    assert found.notes == ("the column 'id' counts the rows: if it says nothing about them, drop it",)
+    assert found.notes == ("the column 'id' counts the rows: if it carries no information, drop it",)
     frame["id"] = frame["id"] * 2
     assert tables.load(saved(frame, tmp_path), "y").notes == ()
 

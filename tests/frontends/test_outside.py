@@ -175,7 +175,7 @@ def test_refusals() -> None:
     for kaf in (kafnets.jax.kaf, kafnets.autograd.kaf):
         with pytest.raises(ValueError, match="needs weight, one per function"):
             kaf(s, alpha, weighted)
-        with pytest.raises(ValueError, match="has no weight: leave it out"):
+        with pytest.raises(ValueError, match="has no weight: omit it"):
             kaf(s, alpha, Expansion.of(base="silu"), weight=np.ones(3))
         with pytest.raises(ValueError, match=r"weight must have the shape \(3,\), got \(2,\)"):
             kaf(s, alpha, weighted, weight=np.ones(2))

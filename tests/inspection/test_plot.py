@@ -38,7 +38,7 @@ def test_every_activation_that_can_be_plotted_is(name: str, tmp_path: Path) -> N
 def test_what_cannot_be_plotted_says_why() -> None:
     with pytest.raises(ValueError, match="Maxout cannot be drawn: its neurons are functions of all inputs"):
         plot.shapes(network("maxout"))
-    with pytest.raises(ValueError, match=r"model has no activation that can be looked at.*plottable=True"):
+    with pytest.raises(ValueError, match=r"model has no activation that can be inspected.*plottable=True"):
         plot.shapes(torch.nn.Linear(2, 2))
     with pytest.raises(ValueError, match="start must be a network of the same layers as model"):
         plot.shapes(network("kaf"), start=kafnets.mlp(3, (8,), 2, "kaf"))

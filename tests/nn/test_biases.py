@@ -118,7 +118,7 @@ def test_mistakes_leave_the_model_as_it_was() -> None:
     broken[3, 1] = torch.nan
     for inputs, message in (
         (data, "pre-activations of layer '2' are not finite"),
-        (data[:0], r"inputs must hold one row at least, got shape \(0, 5\)"),
+        (data[:0], r"inputs must hold at least one row, got shape \(0, 5\)"),
         (broken, "inputs must be finite, got 1 values"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -47,7 +47,7 @@ def test_a_second_time_nothing_is_left_to_do() -> None:
     kafnets.calibrate(net, x)
     before = state(net)
     report = kafnets.calibrate(net, x)
-    assert [layer.kept for layer in report.layers] == ["in range already"] * 4
+    assert [layer.kept for layer in report.layers] == ["already in range"] * 4
     assert report.output_largest == 0
     assert_same(before, state(net))
 
@@ -58,7 +58,7 @@ def test_a_dictionary_that_is_much_too_wide() -> None:
     (layer,) = kafnets.calibrate(kaf, s).layers
     assert layer.ends_after == (float(s.min()), float(s.max()))  # what was inside stays inside
     assert layer.largest_error < 5e-3
-    assert "left alone" in str(kafnets.calibrate(seeded(KAF, 4), normal(2000, 4, std=0.5)))
+    assert "unchanged" in str(kafnets.calibrate(seeded(KAF, 4), normal(2000, 4, std=0.5)))
 
 
 def test_far_outliers_do_not_outweigh_the_rest() -> None:
@@ -219,10 +219,10 @@ def test_the_report_can_be_read() -> None:
     first, second, outputs = text.splitlines()
     assert first.startswith("0 (KAF): 13.")
     assert "of inputs outside [-3.00, 3.00], now 1.00% outside [-5." in first
-    assert "functions moved by" in first
+    assert "functions changed by" in first
     assert second.startswith("2 (KAF): 0.")
-    assert second.endswith("left alone: in range already")
-    assert outputs.startswith("outputs moved by")
+    assert second.endswith("unchanged: already in range")
+    assert outputs.startswith("outputs changed by")
     assert str(kafnets.calibrate(seeded(KAF, 4), normal(100, 4, std=1.0))).startswith("(model) (KAF)")
 
 
@@ -242,7 +242,7 @@ def test_layers_that_see_nothing_are_left_alone() -> None:
     report = kafnets.calibrate(Odd(), normal(500, 4))
     assert [layer.kept for layer in report.layers] == [
         None,
-        "it was given no inputs",
-        "its inputs are all alike",
+        "it received no inputs",
+        "all of its inputs are equal",
     ]
     assert 0 < report.output_rms < 1e-2

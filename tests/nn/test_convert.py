@@ -72,7 +72,7 @@ def test_a_residual_network_keeps_its_outputs() -> None:
         "(model) (Residual) calls the function relu, which trace=True may replace",
     )
     assert "one.relu.0: ReLU(inplace=True) became KAF(4" in str(report)
-    assert "outputs moved by 0 (rms)" in str(report)
+    assert "outputs changed by 0 (rms)" in str(report)
     assert isinstance(model.get_submodule("one.relu"), nn.ReLU)
     assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())
 

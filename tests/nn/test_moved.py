@@ -117,7 +117,7 @@ def test_a_damaged_place_is_refused_by_name(text: str) -> None:
     kaf, x = seeded(KAF, 6), normal(50, 6)
     stored = KAF(6).state_dict() | {"moved": torch.tensor(list(text.encode()), dtype=torch.uint8)}
     expected = kaf(x)
-    with pytest.raises(RuntimeError, match="moved does not tell a dictionary"):
+    with pytest.raises(RuntimeError, match="moved does not describe a dictionary"):
         kaf.load_state_dict(stored)
     assert kaf.expansion == KAF(6).expansion
     assert kaf(x).shape == expected.shape

@@ -193,7 +193,7 @@ def test_mistakes() -> None:
     with pytest.raises(ValueError, match=r"1: '1' is used more than once; 1: '1' is used"):
         kafnets.prune(twice, x)
     others = nn.Sequential(nn.Linear(4, 4), kafnets.SAF(4, dim=-1), nn.Linear(4, 1))
-    with pytest.raises(ValueError, match="1: neurons cannot be taken out of a SAF"):
+    with pytest.raises(ValueError, match="1: neurons cannot be removed from a SAF"):
         kafnets.prune(others, x)
     groups = nn.Sequential(nn.Linear(4, 4), kafnets.KAF(4, groups=2, dim=-1), nn.Linear(4, 1))
     with pytest.raises(ValueError, match="1: groups of its neurons share functions"):
@@ -227,7 +227,7 @@ def test_proximal_steps_are_exact(group: bool) -> None:
 def test_proximal_mistakes() -> None:
     model, other = kafnets.mlp(3, (5,), 1, "kaf"), kafnets.mlp(3, (5,), 1, "kaf")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with pytest.raises(ValueError, match="strength must be a finite number from 0, got -1"):
+    with pytest.raises(ValueError, match="strength must be a finite number ≥ 0, got -1"):
         kafnets.proximal(optimizer, model, -1)
     with pytest.raises(ValueError, match="optimizer must hold mixing coefficients of model, got none"):
         kafnets.proximal(optimizer, other, 1)

@@ -246,7 +246,7 @@ def test_mistakes_are_named(own: Any, theirs: Any) -> None:
             call()
     with pytest.raises(RuntimeError, match="input_size"):
         layer(torch.randn(5, 2, 7))
-    with pytest.raises(TypeError, match="base is no option of gates"):
+    with pytest.raises(TypeError, match="base is not an option of gates"):
         own(3, 4, base="silu")
 
 

@@ -99,8 +99,8 @@ def test_as_many_elements_are_left_alone() -> None:
     alpha = net[0].alpha
     report = kafnets.refine(net, 30)
     assert net[0].alpha is alpha
-    assert str(report.layers[0]) == "0 (KAF): 30 elements; left alone: it has as many already"
-    assert str(report).splitlines()[1].startswith("1 (KAF): 20 elements, now 30; functions moved by")
+    assert str(report.layers[0]) == "0 (KAF): 30 elements; unchanged: it already has as many"
+    assert str(report).splitlines()[1].startswith("1 (KAF): 20 elements, now 30; functions changed by")
 
 
 def test_what_is_frozen_stays_frozen() -> None:

@@ -117,7 +117,7 @@ def test_a_module_of_ones_own_can_declare_its_parameters() -> None:
     [
         (lambda: penalty(KAF(2), 3), "p must be 1 or 2, got 3"),
         (lambda: penalty(KAF(2), 1, group=True), "group=True needs p=2"),
-        (lambda: param_groups(KAF(2), weight_decay=-1.0), "weight_decay must be a number from 0, got -1.0"),
+        (lambda: param_groups(KAF(2), weight_decay=-1.0), "weight_decay must be a number ≥ 0, got -1.0"),
         (lambda: param_groups(KAF(2), weight_decay=0.0, mixing_decay=-1.0), "mixing_decay must be"),
     ],
 )

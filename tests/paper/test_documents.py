@@ -150,8 +150,8 @@ def sensorless_sentences() -> Iterator[str]:
     frozen = there("sensorless", "paper", "kaf frozen", 2)
     tanh, prelu = (there("sensorless", "paper", label, 3) for label in ("tanh", "prelu"))
     assert frozen.mean > max(tanh.mean, prelu.mean)
-    yield f"KAFs with frozen random coefficients reach {frozen.shown_mean} with two layers, more than three layers of"
-    yield f"{named(tanh)} and {named(prelu)};"
+    yield f"KAFs with frozen random coefficients reach {frozen.shown_mean} with two layers, more than"
+    yield f"three layers of {named(tanh)} and {named(prelu)};"
     *others, last = (name for name in REVIEWED if name not in plottable)
     yield f"not included: {', '.join(others)} and {last}."
 

@@ -36,5 +36,5 @@ def test_without_results_it_says_how_to_get_them(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "figure-6-trained-kafs: no stored run of kaf: kafnets reproduce sensorless" in result.output
-    assert "table-2-susy: no stored results yet: kafnets reproduce susy" in result.output
+    assert "table-2-susy: no stored results: run kafnets reproduce susy" in result.output
     assert "figure-3-kafs-by-bandwidth: written" in result.output

@@ -98,7 +98,7 @@ def test_what_does_not_belong_there_is_refused(tmp_path: Path) -> None:
     refused = {
         "other settings": (
             write(tmp_path / "a", 1, dropout=[0.5]),
-            r"dropout: \[0.5\] there, \[\] asked for",
+            r"dropout: \[0.5\] stored, \[\] requested",
         ),
         "other data": (write(tmp_path / "b", 1, digest="ff"), "were made on data that differ"),
         "another experiment": (write(tmp_path / "c", 1, experiment="compare"), "no experiment is called"),
@@ -146,6 +146,6 @@ def test_the_command(tmp_path: Path) -> None:
     write(tmp_path / "runs", 1, dropout=[0.5])
     refused = CliRunner().invoke(app, command)
     assert refused.exit_code == 2
-    assert "other settings" in refused.output
+    assert "different settings" in refused.output
     shutil.rmtree(tmp_path / "runs")
     assert "does not exist" in CliRunner().invoke(app, command).output

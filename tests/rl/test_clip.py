@@ -52,7 +52,7 @@ def test_without_a_graphics_library(run: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(clip, "trained_agent", _without_its_environment)
     shown = CliRunner().invoke(app, ["clip", str(run), "--output", str(tmp_path / "clip.webp")])
     assert shown.exit_code == 2
-    assert "no picture could be drawn (no context)" in shown.output
+    assert "rendering failed (no context)" in shown.output
     assert "libegl1" in shown.output
     assert not list(tmp_path.iterdir())
 
@@ -72,7 +72,7 @@ def test_refusals(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run/model.pt").unlink()
     for arguments, message in (
         ([str(run), "--output", str(tmp_path / "clip.mp4")], "output must end in .webp, .gif, .png"),
-        ([str(tmp_path)], "is no run folder"),
+        ([str(tmp_path)], "is not a run folder"),
         ([str(tmp_path / "run")], "model.pt is missing"),
     ):
         shown = CliRunner().invoke(app, ["clip", *arguments])

@@ -127,7 +127,7 @@ def test_off_policy_refuses_what_changes_the_width(name: str) -> None:
     [
         ({"activation": "kav"}, ValueError, "did you mean"),
         ({"activation": torch.nn.Tanh}, TypeError, "activation must be a registered name"),
-        ({"activation_fn": torch.nn.Tanh}, TypeError, "activation_fn is not for this policy"),
+        ({"activation_fn": torch.nn.Tanh}, TypeError, "activation_fn is not supported by this policy"),
         ({"activation": "kaf", "activation_options": {"size": 3}}, TypeError, "kaf: .*size"),
     ],
 )

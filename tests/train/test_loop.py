@@ -98,7 +98,7 @@ def test_any_optimizer() -> None:
 def test_settings_are_checked_and_nan_is_named() -> None:
     with pytest.raises(ValueError, match="batch_size must be an integer ≥ 1, or 'auto', got 0"):
         Settings(batch_size=0)
-    with pytest.raises(ValueError, match="learning_rate must be a number from 0, or 'auto', got -1"):
+    with pytest.raises(ValueError, match="learning_rate must be a number ≥ 0, or 'auto', got -1"):
         Settings(learning_rate=-1)
     splits = data.load("diabetes")
     model = network(splits, "paf", degree=9)

@@ -99,7 +99,7 @@ def test_a_marker_without_hashes_is_no_reason_to_trust_weights(folder: RunFolder
 
 def test_another_config_is_refused(folder: RunFolder) -> None:
     folder.begin({"a": 1})
-    told = r"holds a run with other settings \(a: 1 there, 2 asked for; b: nothing there, 3 asked for\)"
+    told = r"holds a run with different settings \(a: 1 stored, 2 requested; b: nothing stored, 3 requested\)"
     with pytest.raises(ValueError, match=told):
         folder.begin({"a": 2, "b": 3})
 
@@ -108,7 +108,7 @@ def test_only_what_has_changed_is_named(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin({"hidden": (100, 100), "seed": 0})
     folder.begin({"hidden": (100, 100), "seed": 0})
-    with pytest.raises(ValueError, match=r"\(seed: 0 there, 1 asked for\)"):
+    with pytest.raises(ValueError, match=r"\(seed: 0 stored, 1 requested\)"):
         folder.begin({"hidden": (100, 100), "seed": 1})
 
 

@@ -57,7 +57,9 @@ class Library:
 
     def slope(self, function: Callable[[Array], Array], s: Array) -> Array:
         """The derivative of a function that is applied value by value, for kernels that give none."""
-        raise NotImplementedError(f"{self._module.__name__} does not differentiate: write the kernel's slope")
+        raise NotImplementedError(
+            f"{self._module.__name__} has no automatic differentiation: define the kernel's method slope"
+        )
 
 
 class NumpyLibrary(Library):

@@ -42,7 +42,7 @@ def compare(
     task: Annotated[
         str, typer.Option(help="classification or regression; default: inferred from the target.")
     ] = "",
-    drop: Annotated[str, typer.Option(help="Columns to leave out, comma-separated.")] = "",
+    drop: Annotated[str, typer.Option(help="Columns to omit, comma-separated.")] = "",
     hidden: Annotated[
         str, typer.Option(help="Widths of the hidden layers, comma-separated.")
     ] = "128,128,128",
@@ -81,7 +81,8 @@ def compare(
     ] = "",
     monitor: Annotated[bool, typer.Option("--monitor", help="Log statistics of the inputs of KAFs.")] = False,
     tune: Annotated[
-        int, typer.Option(min=0, help="Number of settings to try per activation, in validation, first.")
+        int,
+        typer.Option(min=0, help="Number of settings to try per activation first, on the validation part."),
     ] = 0,
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs per activation, each with its own division of the rows.")
@@ -91,7 +92,7 @@ def compare(
     engine: Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")] = EngineName.local,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile.")] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log to TensorBoard.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare activations on your data: scores, significance and cost.

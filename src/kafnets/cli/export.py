@@ -24,7 +24,7 @@ def export(
     predictor: Annotated[Path, typer.Argument(help="A saved network: the folder `best` of a comparison.")],
     to: Annotated[Format, typer.Option(help="ONNX, C99 or a program of torch.export.")] = Format.ONNX,
     output: Annotated[Path | None, typer.Option(help="The file; default: model.onnx, .c or .pt2.")] = None,
-    baked: Annotated[bool, typer.Option(help="Make learned activations tables.")] = True,
+    baked: Annotated[bool, typer.Option(help="Convert learned activations to lookup tables.")] = True,
 ) -> None:
     """Export a trained network with its preprocessing.
 

@@ -32,7 +32,7 @@ Jobs = Annotated[int, typer.Option(min=1, help="Number of runs in parallel.")]
 Output = Annotated[Path, typer.Option(help="Output folder.")]
 RUNS = Path("kafnets-runs")
 Engine = Annotated[EngineName, typer.Option(help="This machine, or a Ray cluster.")]
-TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Log for TensorBoard too.")]
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Also log to TensorBoard.")]
 
 
 def _supervised(experiment: str, profiles: Sequence[str]) -> Callable[..., None]:
@@ -121,7 +121,7 @@ def reinforcement_learning(
     from kafnets.train.processes import total_processes
 
     if total_processes() > 1:
-        refuse("policies are small and learn in one process: give --jobs instead of torchrun")
+        refuse("policies are small and are trained in one process: use --jobs instead of torchrun")
     with refusing():
         chosen = rl.descriptions(
             words(envs) or rl.ENVIRONMENTS, words(activations) or rl.ACTIVATIONS, steps, seeds
@@ -182,7 +182,7 @@ def beyond_the_paper(
         print_json({name: board.numbers() for name, board in boards.items()})
         return
     for name, board in boards.items():
-        console.print(board.table(f"{name}, tuned in validation"))
+        console.print(board.table(f"{name}, tuned on the validation part"))
 
 
 @reproduce.command("confirmatory")
@@ -222,7 +222,7 @@ def store_runs(
     from kafnets.paper.store import CHECKSUMS, Store
 
     if not runs.is_dir():
-        refuse(f"{runs} does not exist: give the folder that `kafnets reproduce` has written")
+        refuse(f"{runs} does not exist: give the folder that `kafnets reproduce` wrote")
     store = folder / "results"
     if not (store / CHECKSUMS).exists():
         refuse(f"--folder must be a checkout of kafnets, with {store / CHECKSUMS} in it, got '{folder}'")

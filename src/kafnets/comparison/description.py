@@ -86,7 +86,7 @@ class Description:
         if not self.settings.named:
             told = self.settings.describe()
             raise ValueError(
-                "optimizer and schedule must be names, so that a run folder can tell what it was made with, "
+                "optimizer and schedule must be names, so that a run folder records its settings, "
                 f"got {told['optimizer']!r} and {told['schedule']!r}: kafnets.train.fit takes functions"
             )
         config = asdict(self) | {"settings": self.settings.describe()}

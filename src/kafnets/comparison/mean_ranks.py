@@ -40,7 +40,7 @@ def mean_ranks(scores: Mapping[str, Mapping[str, float]]) -> MeanRanks:
     labels = list(next(iter(scores.values()), {}))
     if len(labels) < 3 or len(scores) < 2:
         raise ValueError(
-            f"ranks need three labels and two data sets at least, got {len(labels)} and {len(scores)}"
+            f"ranks need at least three labels and two data sets, got {len(labels)} and {len(scores)}"
         )
     if any(set(own) != set(labels) for own in scores.values()):
         raise ValueError("ranks need the same labels in all data sets")

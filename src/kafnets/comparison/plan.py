@@ -230,13 +230,11 @@ def _read(data: Any, target: Any, task: Any, drop: Sequence[str]) -> tuple[Table
     """The table, and how it was read; neither for a data set by name."""
     by_name = isinstance(data, str) and data in SETS and not Path(data).exists()
     if by_name and (target is not None or task or drop):
-        raise ValueError(
-            f"target, task and drop are for tables: leave them out, {data!r} is a data set by name"
-        )
+        raise ValueError(f"target, task and drop are for tables: omit them, {data!r} is a named data set")
     if target is None:
         if not isinstance(data, str) or Path(data).suffix:
             raise ValueError(
-                "target must be the column to predict, or its values: only data sets by name have one"
+                "target must be the column to predict, or its values: only named data sets have a default"
             )
         return None, {}
     named = target if isinstance(target, str) else str(getattr(target, "name", None) or "target")

@@ -28,7 +28,7 @@ def run_all(
 ) -> list[str]:
     """Run all of them, as :func:`execute_all` does, and tell which did not finish."""
     if total_processes() > 1 and (jobs > 1 or engine != "local"):
-        raise ValueError("under torchrun all processes share each run: leave out --jobs and --engine")
+        raise ValueError("under torchrun all processes share each run: omit --jobs and --engine")
     make_folder(output)
     shown = _Progress(len(descriptions), quiet=quiet or not is_first())
     options: dict[str, Any] = {"jobs": jobs, "engine": engine, "tensorboard": tensorboard}
@@ -50,7 +50,7 @@ class _Progress:
         if outcome in ("diverged", "killed", "busy elsewhere"):
             why = {
                 "diverged": "diverged: its loss became infinite or NaN",
-                "killed": "was killed, perhaps for lack of memory: take fewer jobs, and run it again",
+                "killed": "was killed, possibly for lack of memory: use fewer jobs, and run it again",
                 "busy elsewhere": "is being run by another process",
             }
             self.unfinished.append(f"{_called(run)} {why[outcome]}")

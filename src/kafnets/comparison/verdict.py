@@ -30,7 +30,7 @@ def verdict(best: Cell, base: Cell | None, found: Effect | None, comparisons: in
     if count == 1:
         return f"Only {base.label} was run: name other activations."
     if found is None or round(found.difference, DIGITS) <= 0:
-        return f"Nothing did better than {base.label}."
+        return f"No other did better than {base.label}."
     seen = points(found.difference, best.metric)
     if found.p_value is None and found.seeds > 1:
         return (

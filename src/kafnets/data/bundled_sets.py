@@ -48,8 +48,8 @@ SETS = tuple(
     for name, rows, description, source in (
         ("digits", 1797, "handwritten digits; 64 features, 10 classes", "UCI data set 80, its test part"),
         ("wine", 178, "wines of three growers; 13 features, 3 classes", "UCI data set 109"),
-        ("breast_cancer", 569, "tumors of the breast; 30 features, 2 classes", "UCI data set 17"),
+        ("breast_cancer", 569, "breast tumors; 30 features, 2 classes", "UCI data set 17"),
         ("iris", 150, "irises; 4 features, 3 classes", "UCI data set 53"),
-        ("diabetes", 442, "progression of diabetes; 10 features, regression", "Efron et al., 2004"),
+        ("diabetes", 442, "diabetes progression; 10 features, regression", "Efron et al., 2004"),
     )
 )

@@ -74,12 +74,14 @@ def read_original(path: Path) -> dict[str, NDArray[np.generic]]:
         with tarfile.open(path) as archive:
             contents = [_member(archive, f"cifar-10-batches-bin/{name}.bin", path) for name in batches]
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-        raise ValueError(f"{path} is cut short or damaged ({error}): download it again") from error
+        raise ValueError(f"{path} is truncated or damaged ({error}): download it again") from error
     train, test = b"".join(contents[:-1]), contents[-1]
     found: dict[str, NDArray[np.generic]] = {}
     for part, content in (("train", train), ("test", test)):
         if not content or len(content) % (1 + PIXELS):
-            raise ValueError(f"{path}: its {part} part of {len(content)} bytes is not one of whole images")
+            raise ValueError(
+                f"{path}: its {part} part of {len(content)} bytes does not consist of whole images"
+            )
         rows = np.frombuffer(content, np.uint8).reshape(-1, 1 + PIXELS)
         images = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         found |= {f"X_{part}": np.ascontiguousarray(images), f"y_{part}": rows[:, 0].astype(np.int64)}

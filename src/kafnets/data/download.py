@@ -35,8 +35,8 @@ def download(address: str, to: Path, sha256: str | None) -> None:
     except Exception as error:
         raise ConnectionError(
             f"could not download {address} ({error}). The part received so far is kept: try again later to "
-            f"resume. Without a network, get the file in another way and put it at {to}, or set {SETTING} to "
-            "a folder that has it"
+            f"resume. Without a network connection, get the file in another way and put it at {to}, or set "
+            f"{SETTING} to a folder that has it"
         ) from error
 
 

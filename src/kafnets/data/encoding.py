@@ -163,16 +163,14 @@ def learned(given: Any) -> tuple[Column, str]:
             f"the column {name!r} has {len(known)} different texts, too many for categories{zeros}: drop it"
         )
     gap = [GAP] if (numbers < 0).any() else []
-    note = (
-        f"the column {name!r} was taken as text, because of leading zeros as in {codes[0]}" if codes else ""
-    )
+    note = f"the column {name!r} was read as text because of leading zeros, as in {codes[0]}" if codes else ""
     return Column(name, (*known, *gap)), note
 
 
 def raise_all(called: str, refused: Mapping[str, str]) -> None:
     """If there are any: what is wrong with columns, by their names."""
     if refused:
-        drop = f". To drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
+        drop = f". Columns to drop: {', '.join(map(str, refused))}" if len(refused) > 1 else ""
         raise ValueError(f"{called}: {'; '.join(refused.values())}{drop}")
 
 

@@ -36,7 +36,7 @@ def numbers_of(given: Any, called: str, form: str = "number") -> NDArray[np.floa
             more = f" and {rows.size - 1} more" if rows.size > 1 else ""
             raise ValueError(
                 f"{called}: the column {given.name!r} {what} in row {rows[0] + 1}{more}: leave it empty if "
-                "it stands for a gap, else rescale or drop the column"
+                f"the value is missing, otherwise rescale or drop the column"
             )
     return np.asarray(numbers)
 
@@ -77,7 +77,7 @@ def comma_note(given: Any, form: str) -> str:
         return ""
     example = next(each for each in distinct_texts(given, canonical=False)[1] if "," in each)
     meaning = {"thousands": "thousands separators", "decimal comma": "decimal commas"}[form]
-    return f"commas in the column {given.name!r} were taken for {meaning}, as in {example}"
+    return f"commas in the column {given.name!r} were read as {meaning}, as in {example}"
 
 
 def _check_commas(given: Any, texts: list[str], looks: dict[str, NDArray[np.bool_]]) -> None:
@@ -87,7 +87,7 @@ def _check_commas(given: Any, texts: list[str], looks: dict[str, NDArray[np.bool
         one, other = texts[int(np.argmin(looks["thousands"]))], texts[int(np.argmax(commas))]
         raise ValueError(
             f"the column {given.name!r} holds {one} and {other}: the comma may separate thousands or "
-            "decimals, write all numbers in one way"
+            f"decimals: write all numbers in the same format"
         )
 
 

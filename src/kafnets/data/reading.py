@@ -78,9 +78,9 @@ def read_frame(path: Path) -> Any:
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
     except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is cut short or damaged ({error}): get it again") from error
+        raise ValueError(f"{path} is truncated or damaged ({error}): get it again") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error}): save it as that") from error
+        raise ValueError(f"{path} is not UTF-8 ({error}): save it as UTF-8") from error
     except _RowError as error:
         raise ValueError(f"{path}, {error}") from None
     except (pd.errors.ParserError, csv.Error, ValueError, OSError, KeyError) as error:

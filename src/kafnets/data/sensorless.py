@@ -32,7 +32,7 @@ def load(seed: int = 0, scaling: str = "range") -> Splits:
     if (digest_of(features), digest_of(target)) != DIGESTS:
         raise ValueError(
             "sensorless.npz in the data folder is not the published data: delete it, and "
-            "Sensorless_drive_diagnosis.txt beside it if it is there, and try again"
+            "Sensorless_drive_diagnosis.txt next to it if it exists, and try again"
         )
     return _split("sensorless", features, target, seed, scaling)
 

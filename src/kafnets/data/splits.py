@@ -210,8 +210,8 @@ def classification_splits(
     missing = sorted(set(np.unique(target).tolist()) - set(np.unique(target[rows[0]]).tolist()))
     if missing:
         raise ValueError(
-            f"{name}: no row of the training part has {_listed(classes, missing)}, so it cannot be learned: "
-            "give more rows of it, or leave it out"
+            f"{name}: no row of the training part has {_listed(classes, missing)}, so it cannot be "
+            f"learned: add rows of it, or omit it"
         )
     if len(classes) == 2:  # there is no AUC of one class
         _check_parts(name, target, rows, "rows of both classes")

@@ -98,7 +98,7 @@ def read_original(path: Path) -> dict[str, NDArray[np.generic]]:
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is cut short or damaged ({error}): download it again") from error
+        raise ValueError(f"{path} is truncated or damaged ({error}): download it again") from error
     except ValueError as error:
         raise ValueError(f"{path} is not SUSY: {error}") from error
     return {"X": np.concatenate(features), "y": np.concatenate(labels)}

@@ -134,7 +134,7 @@ def read(
     frame, notes = _without_row_numbers(frame.drop(columns=list(drop)), target)
     if gaps := int(frame[target].isna().sum()):
         frame = frame[frame[target].notna()].reset_index(drop=True)
-        notes.append(f"{gaps} rows without a value of {target} were left out")
+        notes.append(f"{gaps} rows without a value of {target} were omitted")
     if len(frame) < 10:
         raise ValueError(f"{origin} has {len(frame)} rows with a value of {target}: at least 10 are needed")
     digest = digest_of_frame(frame)
@@ -206,7 +206,7 @@ def _target(
     if not task and len(classes) > max(MOST_CLASSES, len(labels) // ROWS_A_CLASS):
         raise ValueError(
             f"{origin}: {target} has {len(classes)} different values in {len(labels)} rows, too many for "
-            "classes: give another target, or say that it is classification all the same"
+            f"classes: give another target, or set the task to classification"
         )
     return labels, classes
 
@@ -253,9 +253,9 @@ def _without_row_numbers(frame: Any, target: str) -> tuple[Any, list[str]]:
     for name in [name for name in frame.columns if name != target and _counts_rows(frame[name])]:
         if name == NAMELESS:
             frame = frame.drop(columns=name)
-            notes.append("the first column, which has no name and counts the rows, was left out")
+            notes.append("the first column, which has no name and counts the rows, was omitted")
         else:
-            notes.append(f"the column {name!r} counts the rows: if it says nothing about them, drop it")
+            notes.append(f"the column {name!r} counts the rows: if it carries no information, drop it")
     return frame, notes
 
 
@@ -270,7 +270,7 @@ def _check_columns(frame: Any, target: str, drop: Sequence[str], origin: str) ->
     from pandas.api import types
 
     if target in drop:
-        raise ValueError(f"{target!r} cannot be the target and be dropped")
+        raise ValueError(f"{target!r} cannot be both the target and dropped")
     for name in (target, *drop):
         if name not in frame.columns:
             raise ValueError(f"{origin} has no column {name!r}: {hint_for(name, frame)}")
@@ -280,11 +280,13 @@ def _check_columns(frame: Any, target: str, drop: Sequence[str], origin: str) ->
         raise ValueError(f"{origin} has no column to predict {target!r} from")
     for name in frame.columns.drop(list(drop)):
         if types.is_complex_dtype(frame[name]):
-            raise ValueError(f"{origin}: the column {name!r} holds complex numbers: make two columns of it")
+            raise ValueError(
+                f"{origin}: the column {name!r} holds complex numbers: split it into two columns"
+            )
         if types.is_object_dtype(frame[name]):
             lists = frame[name].map(lambda each: isinstance(each, list | tuple | dict | set | np.ndarray))
             if lists.any():
                 raise ValueError(
                     f"{origin}: the column {name!r} holds lists, the first in row {int(lists.argmax()) + 1}: "
-                    "make a column of each element, or drop it"
+                    "use one column per element, or drop it"
                 )

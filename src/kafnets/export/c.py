@@ -126,7 +126,7 @@ def _layer(module: nn.Module, called: str, name: str, width: int) -> Layer | Non
     if expression is None:
         raise ValueError(
             f"{called} ({type(module).__name__}) cannot be written as C: bake learned activations with "
-            "kafnets.bake, and use linear layers and fixed activations besides"
+            "kafnets.bake, and use only linear layers and fixed activations otherwise"
         )
     return Layer(
         f"for (int i = 0; i < {width}; ++i) here[i] = {prefix}_{_kind(expression)}(here[i]);", "", width

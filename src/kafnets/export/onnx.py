@@ -95,6 +95,6 @@ def _check(content: bytes, module: nn.Module, example: Tensor) -> None:
         off = np.abs(found - exact) / np.maximum(np.abs(exact), 1)
         if found.shape != exact.shape or not (off <= LARGEST_DIFFERENCE).all():
             raise ValueError(
-                f"the file does not give the model's outputs: they differ by up to {off.max():.2g} for "
+                f"the file does not reproduce the model's outputs: they differ by up to {off.max():.2g} for "
                 f"{len(rows)} rows, so it was not written"
             )

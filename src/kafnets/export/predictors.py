@@ -127,4 +127,6 @@ def _check(
         exact = module(torch.from_numpy(encoded)).numpy()
     off = np.abs(run_onnx(content, fed) - exact) / np.maximum(np.abs(exact), 1)
     if not (off <= 1e-5).all():
-        raise ValueError(f"the file gives other answers, by up to {off.max():.2g}, so it was not written")
+        raise ValueError(
+            f"the file gives different predictions, by up to {off.max():.2g}, so it was not written"
+        )

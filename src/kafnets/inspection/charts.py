@@ -37,7 +37,7 @@ def coefficients(model: nn.Module, *, neurons: int = 30, axes: Any = None) -> Fi
         and isinstance(getattr(module, "dictionary", None), Tensor)
     }
     if not found:
-        raise ValueError("model has no KAF or 2D-KAF, whose coefficients could be drawn")
+        raise ValueError("model has no KAF or 2D-KAF whose coefficients could be plotted")
     figure, places = style.places(axes, len(found), 3, width=3.6, height=3.0)
     for place, (name, (values, module)) in zip(places, found.items(), strict=True):
         most = float(np.abs(values).max()) or 1.0
@@ -98,7 +98,7 @@ def training_curves(
         axes: draw into these, in place of a new figure.
     """
     if not runs or not all(runs.values()):
-        raise ValueError("runs must hold one label at least, and one run for each")
+        raise ValueError("runs must hold at least one label, and at least one run for each")
     for label, members in runs.items():
         if isinstance(members[0], Mapping):
             raise ValueError(

@@ -265,8 +265,8 @@ def _check(argument: str, model: nn.Module) -> None:
             "one or two"
         )
     raise ValueError(
-        f"{argument} has no activation that can be looked at: those of kafnets.names() can; one of your own "
-        "needs facts = kafnets.Facts(..., plottable=True), and torch's have another name here"
+        f"{argument} has no activation that can be inspected: use those of kafnets.names() instead of "
+        f"torch's; a custom one needs facts = kafnets.Facts(..., plottable=True)"
     )
 
 
@@ -275,7 +275,7 @@ def _as_fed(model: nn.Module, data: Any) -> Tensor:
     features = data if isinstance(data, Tensor) else torch.as_tensor(np.asarray(data))
     if len(features) == 0 or not features.isfinite().all():
         raise ValueError(
-            f"data must have rows, of finite numbers, got {len(features)} rows with "
+            f"data must have rows of finite numbers, got {len(features)} rows with "
             f"{int((~features.isfinite()).sum())} numbers that are not"
         )
     like = next(model.parameters(), torch.zeros(()))

@@ -105,7 +105,7 @@ class Source:
     def normal(self, std: float, shape: tuple[int, ...]) -> Array:
         """Each time from a new key."""
         if self.key is None:
-            raise ValueError("random first values need a key: key=jax.random.key(0), or rngs=nnx.Rngs(0)")
+            raise ValueError("random initial values need a key: key=jax.random.key(0), or rngs=nnx.Rngs(0)")
         self.key, key = jax.random.split(self.key)
         return std * jax.random.normal(key, shape, self.dtype)
 

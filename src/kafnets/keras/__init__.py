@@ -14,8 +14,8 @@ except ModuleNotFoundError as error:
     error.msg = missing("kafnets.keras", error.name)
     if error.name != "keras":
         error.msg += (
-            f". Keras runs on {error.name} here; choose another backend before Keras is imported, by the "
-            "variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
+            f". Keras runs on {error.name} here; choose another backend before Keras is imported, with the "
+            "environment variable KERAS_BACKEND=jax or KERAS_BACKEND=torch"
         )
     raise
 

@@ -145,7 +145,7 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
             left[f"{name or 'model'} ({type(module).__name__})"] = str(reason)
     if left:
         told = "; ".join(f"{name}: {reason}" for name, reason in left.items())
-        warnings.warn(f"not made into tables: {told}", stacklevel=2)
+        warnings.warn(f"not converted to tables: {told}", stacklevel=2)
     if id(found) in made:
         return made[id(found)]  # type: ignore[return-value]
     for parent in found.modules():

@@ -17,15 +17,15 @@ LINEAR = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 def initialize_biases(
     model: nn.Module, inputs: Tensor, *, members: int = 8, generator: torch.Generator | None = None
 ) -> list[str]:
-    """Draw biases from data, such that what goes into activations lies around 0, where dictionaries are.
+    """Draw biases from data, so that inputs of activations are centered near 0, within the dictionaries.
 
-    Each bias becomes the negative of a random convex mix of pre-activations that the same neuron has on a few
-    rows of ``inputs``, so that its activation is 0 for some typical input and neurons differ in which. Layers
-    are initialized in the order of a forward pass, each with the biases of those before it.
+    Each bias becomes the negative of a random convex combination of the neuron's pre-activations on a few
+    rows of ``inputs``, so that its input is 0 for some typical row, which differs between neurons. Layers are
+    initialized in the order of a forward pass, each with the biases of those before it.
 
-    It finds each ``nn.Linear`` and ``nn.Conv1d`` to ``nn.Conv3d`` whose output goes straight into an
-    activation of this package. Layers with something in between, such as a normalization, and layers without
-    a bias are left as they are. Dropout is off while it runs; statistics of normalizations are left alone.
+    This applies to each ``nn.Linear`` and ``nn.Conv1d`` to ``nn.Conv3d`` whose output goes directly into an
+    activation of this package. Layers with other modules in between, such as a normalization, and layers
+    without a bias are not changed. Dropout is off meanwhile; statistics of normalizations are not updated.
 
     >>> model = kafnets.mlp(4, (8, 8), 1, "kaf")
     >>> kafnets.initialize_biases(model, 5 + torch.randn(100, 4))
@@ -53,7 +53,7 @@ def initialize_biases(
             pairs = _followed_by_activations(model, inputs)
             if not pairs:
                 raise ValueError(
-                    "model has no nn.Linear or convolution with a bias whose output goes straight into an "
+                    "model has no nn.Linear or convolution with a bias whose output goes directly into an "
                     "activation of this package, such as kafnets.KAF: nothing to initialize"
                 )
             done = _draw(model, inputs, pairs, members, generator)
@@ -76,7 +76,7 @@ def _check(inputs: object, members: int) -> None:
     if not isinstance(inputs, Tensor):
         raise TypeError(f"inputs must be a tensor with rows of data, got {type(inputs).__name__}")
     if inputs.numel() == 0:
-        raise ValueError(f"inputs must hold one row at least, got shape {tuple(inputs.shape)}")
+        raise ValueError(f"inputs must hold at least one row, got shape {tuple(inputs.shape)}")
     if not inputs.isfinite().all():
         count = int((~inputs.isfinite()).sum())
         raise ValueError(f"inputs must be finite, got {count} values that are NaN or infinite: fill them in")

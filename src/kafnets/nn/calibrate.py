@@ -156,21 +156,21 @@ def _wanted(
 ) -> tuple[str | None, float, float]:
     """Why nothing is to be done, if so, and the range."""
     if not values.size:
-        return "it was given no inputs", 0.0, 0.0
+        return "it received no inputs", 0.0, 0.0
     probabilities = [(1 - coverage) / 2, (1 + coverage) / 2]
     lows, highs = np.quantile(values if by == "channel" else values.ravel(), probabilities, axis=0)
     low, high = float(np.min(lows)), float(np.max(highs))
     if values.max() - values.min() <= 1e-6 * np.abs(values).max():
-        return "its inputs are all alike", low, high
+        return "all of its inputs are equal", low, high
     first, last = ends_of(old)
     # What was inside stays inside: the functions may be anything there, and nothing outside.
     low, high = min(low, max(first, float(values.min()))), max(high, min(last, float(values.max())))
     if not low < high:
-        return "nearly all of its inputs are alike", low, high
+        return "nearly all of its inputs are equal", low, high
     slack = NEAR * (high - low)
     spans = first - slack <= low and high <= last + slack
     if placement == "range" and spans and high - low >= NARROW * (last - first):
-        return "in range already", low, high
+        return "already in range", low, high
     return None, low, high
 
 

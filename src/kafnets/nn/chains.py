@@ -75,7 +75,7 @@ def _is_activation(module: nn.Module | None) -> bool:
 def _site(model: nn.Module, node: Any) -> Site:
     activation = model.get_submodule(node.target)
     if not isinstance(activation, (KernelActivation, *FUNCTIONAL.values())):
-        raise ValueError(f"neurons cannot be taken out of a {type(activation).__name__}")
+        raise ValueError(f"neurons cannot be removed from a {type(activation).__name__}")
     if isinstance(activation, KernelActivation) and activation.groups > 1 and activation._shares:
         raise ValueError("groups of its neurons share functions")
     before, behind, linear = [], [], True
@@ -111,7 +111,7 @@ def _site(model: nn.Module, node: Any) -> Site:
     count = len(model.get_submodule(source.target).weight) // getattr(activation, "inputs", 1)  # type: ignore[arg-type]
     for name in behind:
         if model.get_submodule(name).num_features != count:
-            raise ValueError(f"{name!r} is behind a layer that flattens images")
+            raise ValueError(f"{name!r} follows a layer that flattens images")
     return Site(source.target, tuple(before), node.target, tuple(behind), following.target, linear)
 
 

@@ -64,8 +64,8 @@ class LayerChange:
             line += f"{self.outside_before:.2%} of inputs outside {_interval(self.ends_before)}"
             now = f"{self.outside_after:.2%} outside {_interval(self.ends_after)}"
         if self.kept is not None:
-            return f"{line}; left alone: {self.kept}"
-        moved = f"functions moved by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
+            return f"{line}; unchanged: {self.kept}"
+        moved = f"functions changed by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
         return f"{line}, now {now}; {moved}"
 
 
@@ -86,7 +86,7 @@ class DictionaryChanges:
     def __str__(self) -> str:
         lines = [str(layer) for layer in self.layers]
         if not math.isnan(self.output_rms):
-            lines.append(f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
+            lines.append(f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
         return "\n".join(lines)
 
 

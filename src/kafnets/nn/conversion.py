@@ -29,7 +29,7 @@ class LayerConversion:
     largest_error: float
 
     def __str__(self) -> str:
-        moved = f"outputs moved by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
+        moved = f"outputs changed by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
         return f"{self.name}: {self.before} became {self.after}; {moved}"
 
 
@@ -51,7 +51,7 @@ class Conversion:
 
     def __str__(self) -> str:
         lines = [*map(str, self.layers), *(f"not replaced: {each}" for each in self.not_replaced)]
-        moved = f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most"
+        moved = f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most"
         return "\n".join([*lines, moved])
 
 
@@ -82,8 +82,8 @@ class CallByCall(nn.ModuleList):
         if self._calls != len(self):
             raise RuntimeError(
                 f"{type(caller).__name__} called one activation {self._calls} times in a forward pass, but "
-                f"{len(self)} times when it was converted, and each call has a function of its own: convert "
-                "the model with shared_modules='keep'"
+                f"{len(self)} times when it was converted, and each call has its own function: convert the "
+                f"model with shared_modules='keep'"
             )
 
     def detach_from(self, caller: nn.Module) -> None:

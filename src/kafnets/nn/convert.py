@@ -84,7 +84,7 @@ def convert(
     made = _replaced(copied, watched, wanted, start, share, shared_modules)
     if not made:
         reasons = "; ".join(watched.not_replaced) or "it has none of them"
-        raise ValueError(f"model has no activation of activations that can be replaced: {reasons}")
+        raise ValueError(f"model has no activation in activations that can be replaced: {reasons}")
     copied.conversion = _compared(copied, made, watched, args, kwargs)  # type: ignore[assignment]
     return copied
 
@@ -111,7 +111,7 @@ def _checked_activations(activations: object) -> dict[type[nn.Module], str | Fac
             raise TypeError(f"activations must have classes of modules as keys, {example}, got {key!r}")
         if isinstance(value, nn.Module) or not (isinstance(value, str) or callable(value)):
             raise TypeError(
-                f"activations must have names or functions that make modules as values, {example}, "
+                f"activations must have names, or functions that create modules, as values, {example}, "
                 f"got {value!r} for {key.__name__}"
             )
     return dict(activations)
@@ -143,8 +143,8 @@ def _traced(
         traced = torch.fx.symbolic_trace(model)
     except Exception as error:
         raise ValueError(
-            f"trace=True: torch.fx cannot trace this {type(model).__name__}: {error}. Leave out trace, and "
-            "write the functions that it calls as modules"
+            f"trace=True: torch.fx cannot trace this {type(model).__name__}: {error}. Omit trace, and use "
+            f"modules instead of the functions that it calls"
         ) from error
     seen = set()
     for node in traced.graph.nodes:
@@ -232,7 +232,7 @@ def _undone(model: nn.Module) -> nn.Module:
     ]
     if not new:
         raise ValueError(
-            "back=True needs a model that kafnets.convert has made, got one with nothing to undo"
+            "back=True needs a model that kafnets.convert returned, got one with nothing to undo"
         )
     for parent, name, child in new:
         (original,) = vars(child)[_REPLACES]
@@ -282,8 +282,8 @@ def _compared(
     largest = max((float(each.abs().max()) for each in watched.outputs if each.numel()), default=0.0)
     if all(layer.start == "base" for layer in layers) and not report.output_largest <= EQUAL * largest:
         raise ValueError(
-            f"model cannot be converted: its outputs moved by {report.output_largest:.2g}, though all new "
-            "functions are those that they replace. It may use the input of an activation after that changed "
-            f"it in place, or be random:\n{report}"
+            f"model cannot be converted: its outputs changed by {report.output_largest:.2g}, although all "
+            f"new functions equal those that they replace. It may use the input of an activation that "
+            f"changed it in place, or be random:\n{report}"
         )
     return report

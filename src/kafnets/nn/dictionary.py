@@ -142,7 +142,7 @@ class DictionaryModule(Resettable):
             try:
                 self._follow(state_dict.get(prefix + "moved"))
             except (ValueError, TypeError) as error:
-                errors.append(f"{prefix}moved does not tell a dictionary: {error}")
+                errors.append(f"{prefix}moved does not describe a dictionary: {error}")
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         text = state_dict.get(prefix + "outside")
         before = _outside(Expansion.of()) if text is None else _as_text(text)

@@ -94,7 +94,7 @@ class EdgewiseKAF(DictionaryModule):
             tails=tails,
         )
         if expansion.learn_gamma:
-            raise ValueError("kernel must have a fixed gamma here, got learn_gamma: leave it out")
+            raise ValueError("kernel must have a fixed gamma here, got learn_gamma: omit it")
         for name, shape in (
             ("alpha", (out_features, in_features, *expansion.shape)),
             ("weight", (out_features, in_features)),
@@ -129,7 +129,8 @@ class EdgewiseKAF(DictionaryModule):
             )
         if not input.is_floating_point():
             raise TypeError(
-                f"input must be a floating-point tensor, got {input.dtype}: convert it, say with .float()"
+                f"input must be a floating-point tensor, got {input.dtype}: convert it, for example with "
+                f".float()"
             )
         dtype = torch.promote_types(torch.promote_types(input.dtype, self.alpha.dtype), torch.float32)
         with full_precision(input):

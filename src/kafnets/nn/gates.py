@@ -19,7 +19,7 @@ def kaf_of_gates(channels: int, options: KAFOptions, device: Any, dtype: Any) ->
     """The KAFs of one cell, for all its gates at once. Coefficients start at 0 unless told otherwise."""
     if strange := options.keys() - KAFOptions.__annotations__.keys():
         raise TypeError(
-            f"{', '.join(sorted(strange))} is no option of gates: give some of "
+            f"{', '.join(sorted(strange))} is not an option of gates: the options are "
             f"{', '.join(KAFOptions.__annotations__)}"
         )
     chosen: Any = {"init": Normal(0.0), **options}

@@ -59,7 +59,7 @@ class Monitor:
         }
         if not self._layers:
             raise ValueError(
-                "model has no KAF, KAF2D or EdgewiseKAF to watch: give a model with one of them, such as "
+                "model has no KAF, KAF2D or EdgewiseKAF to monitor: give a model with one of them, such as "
                 "kafnets.mlp(8, (32,), 1)"
             )
         self._handles = [model.register_forward_pre_hook(self._count)]
@@ -154,7 +154,7 @@ class Monitor:
         if outside > OUTSIDE_LIMIT and (name, "outside") not in self._warned:
             self._warned.add((name, "outside"))
             _tell(
-                f"{outside:.0%} of the inputs of layer {name!r} lie outside its dictionary, which reaches "
+                f"{outside:.0%} of the inputs of layer {name!r} lie outside its dictionary, which extends "
                 f"from {values[0]:g} to {values[-1]:g}, at step {self._step}",
                 "normalize the inputs, or choose a larger boundary",
             )
@@ -204,8 +204,8 @@ def monitor(model: nn.Module, *, every: int = 25, log: Log | None = None, gradie
 
 def _tell(seen: str, remedy: str) -> None:
     warnings.warn(
-        f'{seen}: {remedy}; tails="linear" or base="silu" keep functions alive out there, and '
-        "kafnets.calibrate or kafnets.initialize_biases bring inputs and dictionaries together",
+        f'{seen}: {remedy}; tails="linear" or base="silu" extend functions there, and '
+        "kafnets.calibrate or kafnets.initialize_biases align inputs and dictionaries",
         UserWarning,
         stacklevel=2,
     )

@@ -53,8 +53,8 @@ class Place:
         callers = {id(call.caller) for call in self.calls}
         if len(found) > 1 and (len(callers) > 1 or len({len(calls) for calls in found}) > 1):
             raise ValueError(
-                f"model calls {self.path!r} from several places, or not always equally often, so that calls "
-                "cannot be told apart: give shared_modules='keep', or trace=True"
+                f"model calls {self.path!r} from several places, or not always equally often, so its calls "
+                f"cannot be distinguished: give shared_modules='keep', or trace=True"
             )
         return found
 

@@ -47,11 +47,13 @@ def proximal(
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a torch.optim.Optimizer, got {type(optimizer).__name__}")
     if not (math.isfinite(strength) and strength >= 0):
-        raise ValueError(f"strength must be a finite number from 0, got {strength}")
+        raise ValueError(f"strength must be a finite number ≥ 0, got {strength}")
     penalized = set(mixing_coefficients(model, with_l2=False))
     stepped = {each for settings in optimizer.param_groups for each in settings["params"]}
     if not penalized & stepped:
-        raise ValueError("optimizer must hold mixing coefficients of model, got none: is it another model's?")
+        raise ValueError(
+            "optimizer must hold mixing coefficients of model, got none: was it created for another model?"
+        )
 
     @torch.no_grad()
     def shrink(optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:

@@ -65,5 +65,5 @@ class Pruning:
     def __str__(self) -> str:
         lines = [*map(str, self.layers), *(f"not pruned: {each}" for each in self.refused)]
         lines.append(f"{self.parameters_before:,} parameters, now {self.parameters_after:,}")
-        lines.append(f"outputs moved by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
+        lines.append(f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
         return "\n".join(lines)

@@ -58,14 +58,14 @@ def refine(
     check_optimizer(optimizer)
     if isinstance(optimizer, torch.optim.LBFGS):
         raise ValueError(
-            "optimizer must not be LBFGS, which cannot take new parameters: build a new one after"
+            "optimizer must not be LBFGS, which cannot take new parameters: create a new one afterward"
         )
     modules = kernel_modules(model)
     for name, module in modules.items():
         if module.dictionary_size > dictionary_size:
             raise ValueError(
                 f"dictionary_size must be at least {module.dictionary_size}, which layer {name!r} has, "
-                f"got {dictionary_size}: to refine some layers only, give these as model"
+                f"got {dictionary_size}: to refine only some layers, pass them as model"
             )
     plans = [_planned(name, module, dictionary_size) for name, module in modules.items()]
     for module, (report, alpha) in zip(modules.values(), plans, strict=True):
@@ -96,7 +96,7 @@ def _planned(name: str, module: KernelModule, size: int) -> tuple[LayerChange, T
         expansion=expansion,
         rms_error=rms,
         largest_error=largest,
-        kept="it has as many already" if alpha is None else None,
+        kept="it already has as many" if alpha is None else None,
     )
     return report, alpha
 

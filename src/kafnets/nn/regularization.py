@@ -106,7 +106,7 @@ def param_groups(
     mixing = weight_decay if mixing_decay is None else mixing_decay
     for name, decay in (("weight_decay", weight_decay), ("mixing_decay", mixing)):
         if not decay >= 0:
-            raise ValueError(f"{name} must be a number from 0, got {decay}")
+            raise ValueError(f"{name} must be a number ≥ 0, got {decay}")
     decays = {
         "weights": weight_decay,
         "activation_weights": weight_decay,

@@ -29,9 +29,7 @@ def replacement(
     called = activation if isinstance(activation, str) else getattr(factory, "__name__", str(factory))
     facts = declared_by(factory)
     if facts.owns_linear:
-        raise ValueError(
-            f"activations: {called!r} brings a linear map of its own, so it cannot replace another"
-        )
+        raise ValueError(f"activations: {called!r} contains a linear map, so it cannot replace another")
     if facts.arity != 1:
         raise ValueError(
             f"activations: {called!r} has functions of {facts.arity} values, so it cannot replace another"
@@ -58,15 +56,15 @@ def _layout(place: Place, calls: list[Call], share: Share) -> tuple[int, dict[st
     for call in calls:
         if call.axis is None:
             raise ValueError(
-                f"model: which axis of {place.path!r} holds the channels cannot be told from its input of "
-                f"shape {tuple(call.input.shape)}: give share='layer'"
+                f"model: the channel axis of {place.path!r} cannot be determined from its input of shape "
+                f"{tuple(call.input.shape)}: give share='layer'"
             )
         last = call.axis == call.input.dim() - 1
         seen.add((call.input.shape[call.axis], -1 if last else call.axis))
     if len(seen) > 1:
         widths = ", ".join(f"{width} along dim={dim}" for width, dim in sorted(seen))
         raise ValueError(
-            f"model: {place.path!r} is given different numbers of channels, {widths}: give "
+            f"model: {place.path!r} receives different numbers of channels, {widths}: give "
             "shared_modules='split', or share='layer'"
         )
     features, dim = seen.pop()

@@ -114,7 +114,7 @@ def measured(
     size = max(map(abs, ends))
     reach = next((each for each in size * 2.0 ** np.arange(8) if _is_straight(function, each, error)), None)
     if reach is None:
-        raise ValueError("its functions do not go on as straight lines")
+        raise ValueError("its functions do not continue as straight lines")
     choices = []
     for powers in powers_allowed:
         count = pieces

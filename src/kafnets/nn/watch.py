@@ -91,8 +91,8 @@ def _keeping(name: str, sample: Sample) -> Callable[..., None]:
         rows = _rows(module, args[0] if args else kwargs["input"])
         if not rows.isfinite().all():
             raise ValueError(
-                f"batches lead to NaN or infinite inputs of layer {name!r}: its range cannot be told, so "
-                "look for them before that layer"
+                f"batches lead to NaN or infinite inputs of layer {name!r}: its range cannot be "
+                "determined; look for them before that layer"
             )
         sample.add(rows)
 

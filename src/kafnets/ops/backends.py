@@ -43,7 +43,7 @@ def backend(device: torch.device | str = "cpu") -> Backend:
     cpu: native kernels for avx512
     """
     if asked != "auto":
-        return Backend(asked, "asked for by set_backend or use_backend")
+        return Backend(asked, "selected with set_backend or use_backend")
     kind = torch.device(device).type
     if kind == "cpu" and native.loaded.module is not None:
         return Backend("cpu", f"native kernels for {native.loaded.description}")
@@ -139,7 +139,7 @@ def triton_runner() -> Runner:
 def warn_once_without_native_kernels() -> None:
     """Say that a faster way exists; once a process."""
     warnings.warn(
-        "kafnets runs on its portable path, several times slower than its native kernels: "
+        "kafnets uses its portable backend, which is several times slower than its native kernels: "
         f"{native.loaded.description}. Reinstall with a C++ compiler present, or silence this with "
         "kafnets.set_backend('portable')",
         stacklevel=2,

@@ -42,8 +42,8 @@ class ExpansionFormula(Formula):
     kinds: ClassVar[tuple[str, str | None]]
     """The native kernels for a fixed bandwidth, and for learned ones."""
     refusal = (
-        "it is for the Gaussian kernel on an equispaced dictionary with a moderate gamma, which may be "
-        "learned for KAF on the CPU only, without tails or a base"
+        "it supports only the Gaussian kernel on an equispaced dictionary with a moderate gamma, which can "
+        "be learned for KAF on the CPU only, without tails or a base"
     )
 
     def __init__(self, expansion: Expansion) -> None:

@@ -64,7 +64,7 @@ def _frozen_are_worse(evidence: Evidence) -> list[Question]:
 
 
 def _tanh_start_is_equal(evidence: Evidence) -> list[Question]:
-    what = f"started as tanh and at random alike within {TRIFLE:.0%} of the errors"
+    what = f"initialized like tanh and randomly equal within {TRIFLE:.0%} of the errors"
     return _at_both_depths(evidence, equal, "kaf from tanh", "kaf", what)
 
 
@@ -91,7 +91,7 @@ def _only_some_gain_from_depth(evidence: Evidence) -> list[Question]:
         two, one = _susy(evidence, label, 2), _susy(evidence, label, 1)
         questions += [
             better(two, one, f"{shown_name(label)}: 2 layers over 1"),
-            better(_gain(evidence, label), maxout, f"the gain of {shown_name(label)} over that of maxout"),
+            better(_gain(evidence, label), maxout, f"gain of {shown_name(label)} over gain of maxout"),
         ]
     return questions
 
@@ -128,7 +128,7 @@ def _pairs_halve_parameters(evidence: Evidence) -> list[Question]:
             for name in ("kaf2d", "elu")
         )
         found = f"{ours:,} of {theirs:,}, {ours / theirs:.0%}"
-        what = f"2D-KAF beside ELU, {modules} modules of {filters} filters: 40 to 60 % of the parameters"
+        what = f"2D-KAF over ELU, {modules} modules of {filters} filters: 40 to 60 % of the parameters"
         questions.append(Question(what, found, holds=0.4 <= ours / theirs <= 0.6))
     return questions
 
@@ -153,7 +153,7 @@ def _cost_little(evidence: Evidence) -> list[Question]:
     wanted = ("KAF / PReLU", "KAF / ELU", "training step")
     bars = [bar for bar in stored["bars"] if bar["what"].startswith(wanted)]
     return [
-        Question(f"time, {bar['what']}", f"{bar['measured']:.2f} (bar {bar['bar']})", holds=bar["met"])
+        Question(f"time, {bar['what']}", f"{bar['measured']:.2f} (target {bar['bar']})", holds=bar["met"])
         for bar in bars
     ]
 
@@ -170,7 +170,7 @@ def _best_on_susy(evidence: Evidence) -> list[Question]:
             "nothing" if cell is None else f"{shown_name(cell.label)} ({in_layers(cell.layers)})"
             for cell in (ours, theirs)
         ]
-        questions.append(better(ours, theirs, f"{named[0]} over {named[1]}, the best in validation"))
+        questions.append(better(ours, theirs, f"{named[0]} over {named[1]}, best in validation"))
     return questions
 
 
@@ -182,8 +182,8 @@ CLAIMS = (
         "Two layers of KAF beat three of tanh and of PReLU on Sensorless", SENSORLESS, _two_layers_beat_three
     ),
     Claim("2D-KAF beats KAF at two layers on Sensorless", SENSORLESS, _pairs_beat_single),
-    Claim("KAFs that stay random are much worse", SENSORLESS, _frozen_are_worse),
-    Claim("KAFs that start as tanh end up alike", SENSORLESS, _tanh_start_is_equal),
+    Claim("KAFs with frozen random coefficients are much worse", SENSORLESS, _frozen_are_worse),
+    Claim("KAFs initialized like tanh give similar results", SENSORLESS, _tanh_start_is_equal),
     Claim(
         "Shallow networks of KAFs beat deep ones of ReLU on SUSY, with fewer parameters",
         SUSY,
@@ -196,8 +196,8 @@ CLAIMS = (
     ),
     Claim(
         "Two convolutional modules with KAF or 2D-KAF beat five with ELU on CIFAR-10",
-        f"{cifar10.PROFILES['small'][0]} filters in place of {cifar10.PROFILES['paper'][0]}, "
-        f"{cifar10.PROFILES['small'][1].epochs} epochs at most",
+        f"{cifar10.PROFILES['small'][0]} filters instead of {cifar10.PROFILES['paper'][0]}, "
+        f"at most {cifar10.PROFILES['small'][1].epochs} epochs",
         _two_modules_beat_five,
     ),
     Claim(
@@ -206,11 +206,11 @@ CLAIMS = (
         _pairs_halve_parameters,
     ),
     Claim(
-        "Policies of KAFs learn faster on MuJoCo",
+        "KAF policies learn faster on MuJoCo",
         "current environments, steps as below",
         _policies_learn_faster,
     ),
     Claim("Adapting γ gives no gain", SENSORLESS, _learned_bandwidth_gains_nothing),
-    Claim("KAFs cost little", "this package's kernels, bars of our own, one CPU thread", _cost_little),
+    Claim("KAFs cost little", "this package's kernels, our own targets, one CPU thread", _cost_little),
     Claim("KAF and 2D-KAF are better than all others on SUSY", SUSY, _best_on_susy),
 )

@@ -51,7 +51,7 @@ def reward_tables(final: Sequence[Cell], areas: Sequence[Cell], steps: int) -> I
             f"{environment}, {steps:,} steps of PPO",
             ("activation", "final reward", "p", "area", "p", "seeds", "parameters"),
             tuple(rows),
-            note + (", times the number of rivals." if rivals > 1 else "."),
+            note + (", multiplied by the number of comparisons." if rivals > 1 else "."),
         )
 
 

@@ -53,7 +53,7 @@ def susy(evidence: Evidence, profiles: Sequence[str] = tuple(susy_experiment.PRO
         if own:
             break
     else:
-        raise Missing("no stored results yet: kafnets reproduce susy --profile sample")
+        raise Missing("no stored results: run kafnets reproduce susy --profile sample")
     found = {(cell.label, cell.layers): cell for cell in own}
     rows = []
     for (label, layers), paper in published.SUSY.items():
@@ -226,7 +226,7 @@ def chosen_settings(evidence: Evidence) -> Table:
 def recipe(evidence: Evidence) -> Table:
     """The earlier recipe on Sensorless beside its rivals and the paper's settings, best first."""
     named: list[tuple[str, str, Cell]] = [
-        (label, "the earlier recipe" if label == wider.UNCHANGED else "tuned in validation", cell)
+        (label, "the earlier recipe" if label == wider.UNCHANGED else "tuned on the validation part", cell)
         for label, cell in evidence.tuned("sensorless").items()
     ]
     named += [

@@ -31,7 +31,7 @@ def question_table(verdicts: Sequence[Verdict]) -> Table:
             rows.append((str(number), each.what, each.found, each.difference or NOTHING, *p_values, test))
     headings = (
         "claim",
-        "what is compared",
+        "comparison",
         "means or counts",
         "difference",
         "p",
@@ -53,7 +53,7 @@ def judged_table(judged: Sequence[Judged]) -> Table:
         )
         for each in judged
     )
-    return Table("Verdicts", ("", "the paper's claim", "verdict", "p for it", "p against it"), rows)
+    return Table("Verdicts", ("", "the paper's claim", "verdict", "p for the claim", "p against it"), rows)
 
 
 def comparison_table(judged: Sequence[Judged]) -> Table:
@@ -82,7 +82,7 @@ def comparison_table(judged: Sequence[Judged]) -> Table:
         "paper",
         "first five seeds",
         "fresh seeds",
-        "how many",
+        "fresh seeds, number",
         "p for / against",
         "the same for new rows",
     )

@@ -97,7 +97,7 @@ def read(path: Path) -> Run:
     """A run folder. Raises if it is not whole, or its record is not what a page can show."""
     folder = RunFolder(path)
     if not folder.done:
-        raise ValueError("its files are not what they were when it was finished")
+        raise ValueError("its files were changed after it had finished")
     one = Record.of(folder)
     if one.data.task not in MAIN:
         raise ValueError(f"its task must be one of {', '.join(MAIN)}, got {one.data.task!r:.60}")

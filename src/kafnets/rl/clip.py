@@ -46,7 +46,7 @@ def write_clip(
     if output.suffix.lower() not in FORMATS:
         raise ValueError(f"output must end in {', '.join(FORMATS)}, got {output.name!r}")
     if not runs:
-        raise ValueError("runs must be one run folder at least, got none")
+        raise ValueError("runs must be at least one run folder, got none")
     films = []
     for path in runs:
         say(f"acting: {path}")
@@ -73,7 +73,7 @@ def trained_agent(path: Path) -> tuple[Agent, dict[str, Any]]:
     try:
         config = folder.config()
     except FileNotFoundError:
-        raise ValueError(f"{path} is no run folder: it has no {CONFIG}") from None
+        raise ValueError(f"{path} is not a run folder: it has no {CONFIG}") from None
     if config.get("experiment") != "rl":
         raise ValueError(f"{path} holds no policy: give a run folder of kafnets reproduce rl")
     weights = folder.weights()
@@ -119,8 +119,8 @@ def _drawn(name: str, gamma: float, size: int) -> VecNormalize:
         _picture(env)
     except Exception as error:  # every graphics library fails in its own way
         raise OSError(
-            f"no picture could be drawn ({error}): this needs a graphics library for drawing without a "
-            "screen, such as Debian's libegl1 or libosmesa6; MUJOCO_GL=egl or MUJOCO_GL=osmesa chooses"
+            f"rendering failed ({error}): it needs a graphics library that works without a display, such "
+            f"as Debian's libegl1 or libosmesa6; MUJOCO_GL=egl or MUJOCO_GL=osmesa selects it"
         ) from error
     finally:
         if sys.platform == "linux" and not screen:

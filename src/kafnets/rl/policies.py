@@ -46,7 +46,9 @@ class _Activated:
             )
         find(activation)
         if kwargs.pop("activation_fn", Unsized) is not Unsized:
-            raise TypeError("activation_fn is not for this policy: give activation='kaf' or another name")
+            raise TypeError(
+                "activation_fn is not supported by this policy: give activation='kaf' or another name"
+            )
         self.activation = activation
         self.activation_options = dict(activation_options or {})
         super().__init__(*args, activation_fn=Unsized, **kwargs)  # type: ignore[call-arg]
@@ -74,8 +76,8 @@ class _Activated:
         )
         if len(made) != 2 or comes_out != width:
             raise ValueError(
-                f"{type(self).__name__} takes activations that keep the width and bring no linear map, and "
-                f"{self.activation!r} is not one: use it with kafnets.rl.MlpPolicy (PPO, A2C)"
+                f"{type(self).__name__} supports only activations that keep the width and contain no linear "
+                f"map, and {self.activation!r} is not one: use it with kafnets.rl.MlpPolicy (PPO, A2C)"
             )
         return made[1]
 

@@ -244,7 +244,8 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "predictor_"):
             if len(X) < 2:
                 raise ValueError(
-                    "the first partial_fit needs more rows to scale features by, got n_samples=1"
+                    "the first partial_fit needs more rows to compute the scaling of features, got "
+                    "n_samples=1"
                 )
             self._seed_ = _seed(self.random_state)
             link = link_of(task, what.get("loss", SQUARED_ERROR))

@@ -40,5 +40,5 @@ def numbers_of_rows(rows: Any, encoding: Encoding | None, names: tuple[str, ...]
     for name, texts in encoding.unseen(frame).items():
         more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
         told = f"{', '.join(map(repr, texts[:3]))}{more}"
-        warnings.warn(f"column {name!r} has {told}, not seen in training: counted as none", stacklevel=5)
+        warnings.warn(f"column {name!r} has {told}, not seen in training: encoded as zeros", stacklevel=5)
     return numbers

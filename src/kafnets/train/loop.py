@@ -260,7 +260,7 @@ class _Run:
         ):
             raise ValueError(
                 f"the run was begun by {len(noise['cpu'])} processes on "
-                f"{'GPUs' if 'cuda' in noise else 'CPUs'}: resume it with the same number, or start again"
+                f"{'GPUs' if 'cuda' in noise else 'CPUs'}: resume it with the same number, or start over"
             )
         self.kept.restore(state)
         self.optimizer.load_state_dict(state["optimizer"])

@@ -90,7 +90,7 @@ class Predictor:
             clamp: as ``clamp_outputs`` of the settings that it was trained with.
         """
         if splits.scaling is None:
-            raise ValueError(f"{splits.name} is no table of features: no predictor can be made for it")
+            raise ValueError(f"{splits.name} is not a table of features: no predictor can be created for it")
         prepared = splits.scaling, splits.target_scale, splits.encoding
         (mean, deviation), numbers, ends = splits.target_scale, splits.train.target, None
         if clamp and splits.task == "regression":
@@ -117,7 +117,7 @@ class Predictor:
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """How likely each class, or each label, is, ``(rows, classes)``, in the order of ``classes``."""
         if self.task == "regression":
-            raise ValueError("regression has no classes: ask for predict")
+            raise ValueError("regression has no classes: use predict")
         outputs = self._outputs(rows)
         if self.task == "multilabel":
             return outputs.sigmoid().numpy()
@@ -256,7 +256,9 @@ class Predictor:
                 f"{folder} has no {DESCRIPTION}: give a folder that was saved, such as .../best"
             ) from None
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{folder / DESCRIPTION} is damaged, or something else ({error})") from error
+            raise ValueError(
+                f"{folder / DESCRIPTION} is damaged, or not a file of kafnets ({error})"
+            ) from error
         weights = load_tensors(folder / WEIGHTS, map_location="cpu")
         try:
             return cls._described(content, weights)

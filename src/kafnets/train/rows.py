@@ -49,7 +49,7 @@ def division_of(
     if early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out], axis=0)) < 2):
         raise ValueError(
             f"validation_fraction={share} of {len(target)} rows is too little to decide when to stop, "
-            "for it leaves one class or value: give more rows, or early_stopping=False"
+            f"since it leaves one class or value: give more rows, or early_stopping=False"
         )
     if not early_stopping and len(held_out) < LEAST_HELD_OUT:
         return everything, everything[:0]

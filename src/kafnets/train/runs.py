@@ -50,14 +50,14 @@ class RunFolder:
         """Make sure that the run that is there has this config."""
         stored, wanted = self._json(CONFIG) or {}, json.loads(_as_json(config))
         changed = [
-            f"{key}: {stored.get(key, 'nothing')} there, {wanted.get(key, 'nothing')} asked for"
+            f"{key}: {stored.get(key, 'nothing')} stored, {wanted.get(key, 'nothing')} requested"
             for key in sorted({*stored, *wanted})
             if stored.get(key) != wanted.get(key)
         ]
         if changed:
             raise ValueError(
-                f"{self.path} holds a run with other settings ({'; '.join(changed)}): choose another folder, "
-                "or delete it"
+                f"{self.path} holds a run with different settings ({'; '.join(changed)}): choose another "
+                "folder, or delete it"
             )
 
     @contextmanager

@@ -40,7 +40,9 @@ class Budget:
             return cls(int(number), None)
         if found and found[2] in UNITS and number > 0:
             return cls(None, number * UNITS[found[2]])
-        raise ValueError(f"budget must be such as '10min', '90s', '2h', '20 trials' or 20, got {given!r}")
+        raise ValueError(
+            f"budget must be, for example, '10min', '90s', '2h', '20 trials' or 20, got {given!r}"
+        )
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class Settings:
         for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
             if value != "auto" and (isinstance(value, str) or not value >= 0):
-                raise ValueError(f"{name} must be a number from 0, or 'auto', got {value!r}")
+                raise ValueError(f"{name} must be a number ≥ 0, or 'auto', got {value!r}")
         if self.weight_decay == "auto" and self.optimizer != "AdamW":
             raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
         for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):

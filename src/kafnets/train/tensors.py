@@ -22,6 +22,6 @@ def load_tensors(path: Path, content: bytes | None = None, **options: Any) -> An
         raise
     except Exception as error:  # torch passes on whatever its readers stumble over
         raise ValueError(
-            f"{path} holds no tensors that kafnets has saved: it is damaged, or something else. Delete it, "
-            "or get it again"
+            f"{path} holds no tensors saved by kafnets: it is damaged or another kind of file. Delete it, "
+            f"or copy it again"
         ) from error

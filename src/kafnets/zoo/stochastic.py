@@ -87,7 +87,7 @@ class _Noisy(ByChannel):
     ) -> None:
         super().__init__(num_features, dim, groups)
         if not scale >= 0:
-            raise ValueError(f"scale must be a number from 0, got {scale}")
+            raise ValueError(f"scale must be a number ≥ 0, got {scale}")
         self.alpha = alpha
         self.scale = scale
         self.p = nn.Parameter(torch.empty(self.groups, device=device, dtype=dtype))

@@ -33,7 +33,7 @@ def forest(judged: Sequence[Judged], margin: float) -> Figure:
         panel.axvline(border, color="#999999", linewidth=0.8, linestyle=":", label=f"margin of {margin:.0%}")
     for place, (_, found) in enumerate(rows):
         _row(panel, place, found)
-    panel.set_xlabel("error rate, ours / theirs (log scale): below 1, ours errs less", fontsize=8)
+    panel.set_xlabel("ratio of error rates, ours / theirs (log scale); below 1, ours is better", fontsize=8)
     for side in ("top", "right", "left"):
         panel.spines[side].set_visible(False)
     handles, labels = panel.get_legend_handles_labels()
@@ -47,7 +47,7 @@ def forest(judged: Sequence[Judged], margin: float) -> Figure:
 def _row(panel: Axes, place: int, found: Comparison) -> None:
     low, high = np.clip(found.claimed, *ENDS)
     panel.fill_between(
-        [low, high], place - 0.36, place + 0.36, color="#dde8f4", linewidth=0, label="what the claim says"
+        [low, high], place - 0.36, place + 0.36, color="#dde8f4", linewidth=0, label="agrees with the claim"
     )
     _interval(panel, place - 0.14, found.fresh, "#cc3311", "o", "fresh seeds, 95% interval")
     _interval(panel, place + 0.14, found.explored, "#888888", "s", "first five seeds, 95% interval")

@@ -39,7 +39,7 @@ def cifar10(evidence: Evidence) -> Figure:
     }
     profile, found = max(stored.items(), key=lambda item: len(item[1]))  # the first of equals
     if not found:
-        raise Missing("no stored results yet: kafnets reproduce cifar10 --profile small")
+        raise Missing("no stored results: run kafnets reproduce cifar10 --profile small")
     figure, (accuracy, size) = style.grid(2, 2, width=3.6, height=2.8)
     for number, name in enumerate(cifar10_experiment.ACTIVATIONS):
         own = sorted((cell for cell in found if cell.label == name), key=lambda cell: cell.layers)
@@ -68,7 +68,7 @@ def reinforcement_learning(evidence: Evidence) -> Figure:
     """Rewards by step: of each environment, the longest stored runs."""
     found = {environment: _curves(evidence, environment) for environment in rl.ENVIRONMENTS}
     if not any(found.values()):
-        raise Missing("no stored results yet: kafnets reproduce rl --steps 300000 --seeds 3")
+        raise Missing("no stored results: run kafnets reproduce rl --steps 300000 --seeds 3")
     figure, panels = style.grid(len(found), 3, width=3.0, height=2.7)
     for panel, (environment, curves) in zip(panels, found.items(), strict=True):
         if curves:
