@@ -67,7 +67,7 @@ def test_any_values(values: Any, size: int, criterion: Any) -> None:
 @pytest.mark.parametrize("threshold", [0.01, 0.5, 0.9])
 def test_novelty_is_what_its_definition_says(kernel: Any, criterion: Any, threshold: float) -> None:
     if (len(expected := joined_one_by_one(VALUES[:300], kernel, threshold, criterion))) < 2:
-        with pytest.raises(ValueError, match=r"threshold=.* lets only one of the values join"):
+        with pytest.raises(ValueError, match=r"threshold=.* accepts only one of the values"):
             by_novelty(VALUES[:300], None, kernel, threshold, criterion=criterion)
         return
     found = by_novelty(VALUES[:300], None, kernel, threshold, criterion=criterion)

@@ -216,7 +216,7 @@ LEARNED = Expansion.of(kernel=Gaussian(learn_gamma=True))
         (
             lambda: functional.kaf(X, torch.zeros(6, 20), gamma=torch.ones(())),
             ValueError,
-            "has a fixed bandwidth: leave gamma out",
+            "has a fixed bandwidth: omit gamma",
         ),
         (
             lambda: functional.kaf(X, torch.zeros(6, 20), LEARNED, gamma=torch.ones(5)),

@@ -32,9 +32,9 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 class Comparison:
     """The result of :func:`compare`::
 
-        found = kafnets.compare("wine", activations=["kaf"], seeds=2, epochs=10)
-        found.ranking  # a DataFrame
-        print(found.verdict)
+        comparison = kafnets.compare("wine", activations=["kaf"], seeds=2, epochs=10)
+        comparison.ranking  # a DataFrame
+        print(comparison.verdict)
 
     Attributes:
         name: of the data.
@@ -149,9 +149,9 @@ def compare(
 
         import kafnets
 
-        found = kafnets.compare("patients.csv", target="outcome", activations=["relu", "kaf"], seeds=5)
-        found.ranking
-        found.best.predict("new.csv")
+        comparison = kafnets.compare("patients.csv", target="outcome", activations=["relu", "kaf"], seeds=5)
+        comparison.ranking
+        comparison.best.predict("new.csv")
 
     Rows are divided 70/15/15 into a training, a validation and a test part. ReLU is always among the
     activations, as the reference. After an interruption, the same call resumes with identical results.

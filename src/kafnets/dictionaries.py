@@ -1,4 +1,4 @@
-"""Dictionaries from data: elements where the values are, or where they are new.
+"""Dictionaries from data, chosen by quantiles or by novelty.
 
 ::
 
@@ -9,7 +9,8 @@
     dictionary = kafnets.dictionaries.by_quantiles(values, 20)
     kaf = kafnets.KAF(64, dictionary=dictionary.values, kernel=kafnets.Gaussian(gamma=1.0))
 
-Such dictionaries are uneven, so a Gaussian kernel needs an explicit bandwidth: see :func:`rule_of_thumb`.
+Such dictionaries are not equispaced, so a Gaussian kernel needs an explicit bandwidth: see
+:func:`rule_of_thumb`.
 """
 
 import math
@@ -62,24 +63,24 @@ def by_novelty(
     *,
     criterion: Criterion = "coherence",
 ) -> Dictionary:
-    r"""A dictionary from a stream: a value joins if it is new beside the elements that are there.
+    r"""A dictionary from a stream of values: a value is added if it is sufficiently new.
 
-    With ``criterion="coherence"`` a value s joins if
+    With ``criterion="coherence"`` a value s is added if
     :math:`\max_i |\kappa(s, d_i)| / \sqrt{\kappa(s, s) \, \kappa(d_i, d_i)}` is below the threshold
-    :math:`\mu_0`: no two elements are more alike than that (Richard, Bermudez and Honeine, "Online prediction
-    of time series data with kernels", IEEE Transactions on Signal Processing, 2009). With a Gaussian kernel
-    that is a least distance between elements.
+    :math:`\mu_0`: no two elements are more similar than that (Richard, Bermudez and Honeine, "Online
+    prediction of time series data with kernels", IEEE Transactions on Signal Processing, 2009). With a
+    Gaussian kernel, this is a minimum distance between elements.
 
-    With ``criterion="linear_dependence"`` it joins if the squared distance of its feature vector from the
+    With ``criterion="linear_dependence"`` it is added if the squared distance of its feature vector from the
     span of the others, :math:`\kappa(s, s) - k^\top K^{-1} k`, is above the threshold :math:`\nu`, as a share
     of :math:`\kappa(s, s)`: approximate linear dependence (Engel, Mannor and Meir, "The kernel recursive
     least-squares algorithm", IEEE Transactions on Signal Processing, 2004).
 
     Args:
-        values: finite values in the order in which they come; the first one joins.
-        size: None: as many elements as the threshold lets in. A number without a threshold: exactly so many,
-            by the threshold that lets in most of them, with the widest gaps halved for those that lack. With
-            a threshold: no value joins after so many.
+        values: finite values in the order of the stream; the first one is always added.
+        size: None: as many elements as the threshold allows. Without a threshold: exactly this number, with
+            the threshold that accepts most of them, and the widest gaps halved to obtain the rest. With a
+            threshold: the maximum number.
         kernel: the kernel to compare with, which must be positive semi-definite. None: a Gaussian with the
             paper's rule of thumb for ``size`` elements, or 20, over the range of the values.
         threshold: from 0 to 1. None: ``exp(-1 / 6)`` for coherence, which is the kernel value of elements one

@@ -1,4 +1,4 @@
-"""What a KAF is: a kernel on a dictionary, as one small immutable value that every framework takes."""
+"""The description of a KAF: a kernel on a dictionary, one immutable value that all frameworks use."""
 
 import copy
 import functools
@@ -30,9 +30,9 @@ TAILS: tuple[Tails, ...] = ("zero", "constant", "linear")
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The elements that activations are compared with, in strictly increasing order.
+    """The elements of a dictionary, in strictly increasing order.
 
-    Make one by :meth:`equispaced`, or by :meth:`of` from any values.
+    Create one with :meth:`equispaced`, or with :meth:`of` from given values.
 
     >>> kafnets.Dictionary.equispaced(3, 2.0).values
     (-2.0, 0.0, 2.0)
@@ -56,7 +56,7 @@ class Dictionary:
 
     @classmethod
     def of(cls, values: ArrayLike) -> Self:
-        """These elements, checked. Tensors of torch will do."""
+        """A dictionary of the given elements, which may be a torch tensor."""
         if hasattr(values, "detach"):
             values = values.detach().cpu().double().numpy()
         array = np.asarray(values, dtype=np.float64)
@@ -124,7 +124,7 @@ class ExpansionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Expansion:
-    r"""A kernel on a dictionary: all that is fixed about :math:`\sum_i \alpha_i \kappa(s, d_i)`.
+    r"""A kernel on a dictionary: the fixed part of :math:`\sum_i \alpha_i \kappa(s, d_i)`.
 
     Two-dimensional expansions have the elements :math:`(d_i, d_j)`, all pairs of the dictionary.
 
@@ -188,7 +188,7 @@ class Expansion:
             dimensions: 1 for a KAF, 2 for a 2D-KAF.
             dictionary_size: D, the number of equispaced elements along each axis. None: 20, or 10 in two
                 dimensions.
-            boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
+            boundary: the dictionary extends from ``-boundary`` to ``boundary``.
             dictionary: strictly increasing values instead of the equispaced ones; ``dictionary_size`` and
                 ``boundary`` are then ignored.
             kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.

@@ -1,7 +1,7 @@
-"""Fixed functions by name, over any array library: what activations can start as, and what a KAF is added to.
+"""Fixed functions by name, over any array library: targets of initializations, and bases of KAFs.
 
-Torch has functions of its own for tensors, in :mod:`kafnets.ops.fixed_functions`. Written such that automatic
-differentiation finds torch's slopes, also at 0; NaN stays NaN.
+For torch tensors, :mod:`kafnets.ops.fixed_functions` uses torch's own. These are written such that automatic
+differentiation gives torch's slopes, also at 0; NaN stays NaN.
 """
 
 import math
@@ -49,7 +49,7 @@ BASE_FORMS: tuple[BaseForm, ...] = ("fixed", "weighted", "residual")
 class Base(Configurable):
     r"""A fixed function b that an expansion is added to.
 
-    With coefficients of 0 a KAF with a base *is* that function, and learns what to add to it.
+    With coefficients of 0, a KAF with a base equals that function; it learns a correction to it.
 
     >>> kaf = kafnets.KAF(4, base=kafnets.Base("silu", "weighted"))
     >>> kaf.base_weight.shape
@@ -58,7 +58,7 @@ class Base(Configurable):
     Args:
         function: its name: a key of ``kafnets.fixed_functions.FUNCTIONS``, such as "silu", "mish" or "elu".
         form: "fixed" adds :math:`b(s)`; "weighted" adds :math:`w \, b(s)`, and "residual" adds
-            :math:`s + w (b(s) - s)`, with a weight w per function that is learned and starts at 1.
+            :math:`s + w (b(s) - s)`, with a learned weight w per function, initialized to 1.
     """
 
     function: str

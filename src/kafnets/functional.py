@@ -1,4 +1,4 @@
-"""KAFs as functions, for people who own their parameters.
+"""KAFs as functions, for code that manages its own parameters.
 
 ::
 
@@ -8,8 +8,8 @@
     x, alpha = torch.randn(100, 300), torch.randn(300, 20, requires_grad=True)
     y = functional.kaf(x, alpha)
 
-They run on the same kernels as the modules. What is fixed about the functions is an
-:class:`kafnets.Expansion`; None stands for the paper's, with a dictionary of alpha's size.
+They use the same kernels as the modules. The fixed part of the functions is an :class:`kafnets.Expansion`;
+None: the paper's, with a dictionary of alpha's size.
 """
 
 import torch
@@ -50,9 +50,9 @@ def kaf(
             channels share, ``(1, D)`` for one function for all.
         expansion: kernel and dictionary. None: the paper's, with D elements from -3 to 3.
         dim: the channel axis.
-        weight: the weights of the expansion's base, one per function, where it has them.
-        gamma: the present value of a learned bandwidth, ``()`` or one per function; for expansions whose
-            kernel says ``learn_gamma``.
+        weight: the weights of the expansion's base, one per function, if it has weights.
+        gamma: the current value of a learned bandwidth, ``()`` or one per function; for expansions whose
+            kernel has ``learn_gamma``.
 
     Returns:
         The shape, dtype and memory layout of ``x``. Half precision is computed in float32.
@@ -73,7 +73,7 @@ def kaf2d(
     *,
     gamma: Tensor | None = None,
 ) -> Tensor:
-    """As :func:`kaf` for pairs of neighbors: ``alpha`` is ``(P, D, D)``, 2 P channels become P."""
+    """Like :func:`kaf`, for pairs of channels: ``alpha`` is ``(P, D, D)``, and 2 P channels become P."""
     expansion, sharing = _checked(2, x, alpha, expansion, dim, gamma)
     formula = formula_of(expansion)
     table = formula.table(alpha, None, gamma)

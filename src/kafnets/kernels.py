@@ -1,7 +1,7 @@
-r"""Kernels: what one element of a dictionary contributes at an activation.
+r"""Kernels: the contribution of one dictionary element to a KAF.
 
 A kernel is a small immutable description with its formula over any array library, so that one class serves
-torch, JAX, TensorFlow and NumPy alike. To add a kernel of your own, subclass :class:`Kernel` and write
+torch, JAX, TensorFlow and NumPy alike. To define a custom kernel, subclass :class:`Kernel` and write
 :meth:`Kernel.value` with the functions of ``xp``, which has NumPy's names (``xp.exp``, ``xp.where``, ...)::
 
     @dataclass(frozen=True)
@@ -11,8 +11,8 @@ torch, JAX, TensorFlow and NumPy alike. To add a kernel of your own, subclass :c
         def value(self, xp, s, d):
             return xp.exp(-xp.abs(s - d) / self.scale)
 
-It then works in every framework. Write :meth:`Kernel.slope` too where the derivative is known; otherwise the
-framework finds it by automatic differentiation. Arguments broadcast against each other.
+It then works in every framework. If the derivative is known, also define :meth:`Kernel.slope`; otherwise it
+is computed by automatic differentiation. Arguments broadcast against each other.
 """
 
 import copy
@@ -38,7 +38,7 @@ class Kernel(Configurable):
     >>> kafnets.KAF(4, kernel=Laplacian())(torch.zeros(3, 4)).shape
     torch.Size([3, 4])
 
-    Activations must be finite where a kernel grows without bound: a sum of infinite terms is NaN.
+    If a kernel is unbounded, inputs must be finite: a sum of infinite terms is NaN.
     """
 
     positive_definite: ClassVar[bool] = True
@@ -60,7 +60,7 @@ class Kernel(Configurable):
         raise NotImplementedError
 
     def slope(self, xp: Any, s: Array, d: Array) -> Array:
-        r""":math:`\partial \kappa(s, d) / \partial s`; by default found by automatic differentiation."""
+        r""":math:`\partial \kappa(s, d) / \partial s`; by default computed by automatic differentiation."""
         return xp.slope(lambda moved: self.value(xp, moved, d), s)
 
     @property
@@ -91,13 +91,13 @@ class Gaussian(Kernel):
     2.0
 
     Args:
-        gamma: a positive number. None takes the paper's rule of thumb, :math:`1 / (6 \Delta^2)` on
+        gamma: a positive number. None: the paper's rule of thumb, :math:`1 / (6 \Delta^2)` on
             an equispaced dictionary with spacing :math:`\Delta`, times :math:`\sqrt 2` in two
             dimensions.
         learn_gamma: adapt gamma by gradient descent, starting from the value above. True or
             ``"shared"``: one for the whole layer; ``"neuron"``: one per neuron (per pair in two
-            dimensions). It is stored as its logarithm and so stays positive. The paper tried this
-            and saw no gain.
+            dimensions). Its logarithm is stored, so that it stays positive. The paper tried this and saw no
+            gain.
         divisor: the 6 in the rule of thumb. The authors' published code has 8.
     """
 
@@ -196,8 +196,9 @@ class ReLUKernel(Kernel):
     r""":math:`\kappa(s, d) = \max(0, s - d)`: the expansion is piecewise linear with its kinks on the
     dictionary, 0 to its left and a straight line to its right.
 
-    Not the activation ``torch.nn.ReLU``. Not positive semi-definite, so outside the paper's
-    definition of a kernel; the authors' code offers it. Its derivative at s = d is 0, as torch has it.
+    It is not the activation ``torch.nn.ReLU``. It is not positive semi-definite, and therefore not a kernel
+    by the paper's definition; it is included because the authors' code has it. Its derivative at s = d is 0,
+    as in torch.
 
     >>> kafnets.KAF(4, kernel=kafnets.ReLUKernel())(torch.full((1, 4), -5.0)).abs().sum().item()
     0.0
@@ -222,7 +223,7 @@ class ReLUKernel(Kernel):
 
 @dataclass(frozen=True)
 class Softplus(Kernel):
-    r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`: the smooth sibling of :class:`ReLUKernel`.
+    r""":math:`\kappa(s, d) = \log(1 + \exp(s - d))`: a smooth version of :class:`ReLUKernel`.
 
     >>> kafnets.KAF(4, kernel=kafnets.Softplus())(torch.zeros(3, 4)).shape
     torch.Size([3, 4])
@@ -246,15 +247,15 @@ class Softplus(Kernel):
 class Periodic(Kernel):
     r""":math:`\kappa(s, d) = \exp(-2 \sin^2(\pi (s - d) / T) / \ell^2)`.
 
-    The paper names periodic kernels as a possible extension without a formula; this is the usual
-    one. An infinite activation has no phase, so the result there is NaN, as for ``torch.sin``.
+    The paper mentions periodic kernels as a possible extension without a formula; this is the usual one. For
+    infinite inputs the result is NaN, as for ``torch.sin``.
 
     >>> kafnets.KAF(4, kernel=kafnets.Periodic())(torch.zeros(3, 4)).shape
     torch.Size([3, 4])
 
     Args:
         period: T, the distance after which the function repeats.
-        length_scale: :math:`\ell`, how far an element reaches within one period.
+        length_scale: :math:`\ell`, the range of an element within one period.
     """
 
     period: float = 6.0

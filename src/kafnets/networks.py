@@ -1,4 +1,4 @@
-"""Networks with any activation: the builders know who changes the width and who brings the linear map."""
+"""Networks with any activation, including those that change the width or contain a linear map."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def mlp(
     """A fully connected network.
 
     Each hidden layer is a linear map, the activation, and dropout; the last layer is a linear map. Weights
-    start with He's uniform distribution and biases with 0, as in the paper:
+    are initialized with He's uniform distribution and biases with 0, as in the paper:
 
     >>> net = kafnets.mlp(18, (300,) * 5, 1, "selu", dropout=(0, 0, 0, 0.5, 0.5))
     >>> kafnets.mlp(18, (300, 300), 1, "maxout", pieces=3)(torch.randn(5, 18)).shape
@@ -45,19 +45,20 @@ def mlp(
 
     Args:
         inputs: the number of features, along the last axis of the input.
-        hidden: the outputs of each hidden layer's linear map. An activation that changes the width, as a
-            2D-KAF does, is followed by a linear map of that width. For layers that bring their linear map
-            (maxout and its kin), the number of their neurons.
+        hidden: the outputs of each hidden layer's linear map. An activation that changes the width, such as a
+            2D-KAF, is followed by a linear map of matching width. For layers that contain their linear map
+            (the maxout family), the number of their neurons.
         outputs: of the last layer.
-        activation: a name (see ``kafnets.names()``), or a function that makes a module from the number of
-            features, such as ``lambda n: nn.GELU()``. One of torch's own classes, ``nn.GELU``, will do too.
-        dropout: the share of values to drop behind the hidden layers, one for all or one for each. Alpha
-            dropout behind SELU.
-        weights: how weights start: "he", the paper's, a uniform distribution of variance 2 / fan_in, made for
-            ReLU; "lecun", of variance 1 / fan_in, which deep networks of KAFs with a ``gain`` want.
-        generator: source of the first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        activation: a name (see ``kafnets.names()``), or a function that creates a module from the number of
+            features, such as ``lambda n: nn.GELU()``, or one of torch's classes, such as ``nn.GELU``.
+        dropout: probability of dropout after the hidden layers, one number or one per layer. Alpha dropout is
+            used after SELU.
+        weights: initialization of the weights: "he", the paper's, a uniform distribution with variance 2 /
+            fan_in, designed for ReLU; "lecun", with variance 1 / fan_in, for deep networks of KAFs with a
+            ``gain``.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
         options: for the activation.
     """
     check_integer("inputs", inputs)
@@ -83,11 +84,11 @@ def edgewise_mlp(
     dtype: torch.dtype | None = None,
     **options: Any,
 ) -> nn.Sequential:
-    """A network in which every connection has a function of its own: a Kolmogorov-Arnold network of KAFs.
+    """A network in which every connection has its own function: a Kolmogorov-Arnold network of KAFs.
 
-    Each layer, the last one too, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
-    features scaled to [-1, 1], which it takes as they are; the others stand behind layer normalization if
-    they have many inputs: of few it leaves too little, of two only their order.
+    Each layer, including the last one, is an :class:`kafnets.EdgewiseKAF`. The first one has dictionaries for
+    features scaled to [-1, 1]; the others are preceded by layer normalization if they have many inputs.
+    (Normalizing only a few values removes too much information; of two values, only their order remains.)
 
     >>> kafnets.edgewise_mlp(4, (8,), 1)(torch.zeros(10, 4)).shape
     torch.Size([10, 1])
@@ -97,13 +98,13 @@ def edgewise_mlp(
         hidden: the outputs of each hidden layer.
         outputs: of the last layer.
         dictionary_size: of the expansions.
-        input_boundary: the dictionaries of the first layer reach from minus this to this, a little beyond
-            the features.
+        input_boundary: the dictionaries of the first layer extend from ``-input_boundary`` to
+            ``input_boundary``, slightly beyond the features.
         base: of the layers; None: linear parts.
-        normalize_from: the number of inputs from which on a layer stands behind layer normalization.
-        generator: source of the first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        normalize_from: layers with at least this number of inputs are preceded by layer normalization.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
         options: for the layers.
     """
     options |= {"dictionary_size": dictionary_size, "base": base}
@@ -169,8 +170,8 @@ def cnn(
 
     Each module is a convolution with stride 1, the activation, max-pooling over 3 x 3 with stride 2, and
     dropout; the result is flattened for one linear map. The paper does not say how borders are padded. Its
-    five modules fit 32 x 32 pixels only if convolutions keep the size and pooling halves it, so that is what
-    they do.
+    five modules fit 32 x 32 pixels only if convolutions preserve the size and pooling halves it, as they do
+    here.
 
     >>> kafnets.cnn(3, 32, 2, 10, "kaf", filters=16)(torch.randn(5, 3, 32, 32)).shape
     torch.Size([5, 10])
@@ -178,16 +179,16 @@ def cnn(
     Args:
         channels: of the images.
         image_size: height and width, or one number for both.
-        modules: how many; the paper has 2 to 5.
+        modules: number of modules; the paper has 2 to 5.
         outputs: of the last layer.
         activation: as for :func:`mlp`.
         filters: outputs of each convolution.
         kernel_size: of the convolutions, an odd number.
-        dropout: the share of values to drop behind the modules, one for all or one for each.
+        dropout: probability of dropout after the modules, one number or one per module.
         weights: as for :func:`mlp`.
-        generator: source of the first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
         options: for the activation.
     """
     for name, value in (

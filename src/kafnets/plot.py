@@ -1,4 +1,4 @@
-"""Pictures of what was learned. Each function returns a matplotlib figure."""
+"""Plots of learned functions. Each function returns a matplotlib figure."""
 
 from kafnets.inspection import style as style
 from kafnets.inspection.charts import coefficients as coefficients

@@ -1,4 +1,4 @@
-"""The one registry of activations: every name stands for a class, and the class tells its facts."""
+"""The registry of activations: every name stands for a class, which declares its facts."""
 
 import ast
 import functools
@@ -22,24 +22,25 @@ F = TypeVar("F", bound=Factory)
 
 @dataclass(frozen=True)
 class Facts:
-    """What Table 1 of the paper tells of an activation. Declared on its class as ``facts``, checked by tests.
+    """Properties of an activation, as in Table 1 of the paper. Declared on its class as ``facts``.
 
     Args:
         family: the page of the documentation it is on.
         source: who proposed it.
         formula: in one line of plain text.
         parameters: parameters per neuron, an expression in the module's attributes such as
-            ``"2 * segments"``; a neuron is one feature that comes in, or for a layer with its own linear map
-            one that goes out.
+            ``"2 * segments"``; a neuron is one input feature or, for a layer that contains a linear map, one
+            output feature.
         smooth: whether its derivative is continuous, at its default options.
-        local: whether a parameter acts on a small part of the line ("yes"), a half ("partially"), or all of
-            it ("no"). None where there is none.
-        regularization: "yes"; "l2" if no other penalty; "own" if a penalty of its own takes the place of
-            weight decay; "no" if its parameters must not decay. None where there is none.
-        plottable: whether its neurons are functions of one input, or two.
-        arity: how many inputs one of its functions has.
+        local: whether a parameter affects a small part of the line ("yes"), half of it ("partially"), or all
+            of it ("no"). None if there are no parameters.
+        regularization: "yes"; "l2" if only an l2 penalty applies; "own" if it has its own penalty instead of
+            weight decay; "no" if weight decay does not apply. None if there are no parameters.
+        plottable: whether its neurons are functions of one or two inputs.
+        arity: the number of inputs of one of its functions.
         hyperparameter: the option that sets its flexibility.
-        owns_linear: whether it is a layer that holds its linear map, and so takes ``in_features`` as well.
+        owns_linear: whether it is a layer that contains its linear map, and therefore takes ``in_features``
+            as well.
         alpha_dropout: whether dropout next to it should be ``nn.AlphaDropout``.
     """
 
@@ -58,18 +59,17 @@ class Facts:
 
 
 _UNDECLARED = Facts(family="other", parameters="?")
-_COMMON = {
-    "self",
-    "num_features",
-    "groups",
-    "in_features",
-    "linear",
-    "dim",
-    "inplace",
-    "generator",
-    "device",
-    "dtype",
+_SHARED_ARGUMENTS = {
+    "num_features": "N, the number of channels along ``dim``; 1: one function for any number of channels.",
+    "groups": "the number of functions, each shared by N / groups neighboring channels. None: N.",
+    "dim": "the channel axis.",
+    "inplace": "accepted and ignored, for libraries that pass it to every activation.",
+    "generator": "for random initial values; None: torch's default one.",
+    "device": "of the parameters.",
+    "dtype": "of the parameters.",
 }
+"""Arguments that most activations take, as docstrings describe them."""
+_COMMON = {"self", "in_features", "linear", *_SHARED_ARGUMENTS}
 _registered: dict[str, Factory] = {}
 _OWN = ("kafnets.nn", "kafnets.zoo")
 """What registers the package's own activations, imported when the first name is asked for."""
@@ -82,9 +82,9 @@ def _load_own() -> None:
 
 
 def register(name: str) -> Callable[[F], F]:
-    """Give an activation of your own a name, which everything in this package then takes.
+    """Register a custom activation under a name, which then works everywhere in this package.
 
-    Decorate a class, or a function that makes a module, whose first argument is the number of features::
+    Decorate a class, or a function that creates a module, whose first argument is the number of features::
 
         @kafnets.register("sine")
         class Sine(nn.Module):
@@ -94,9 +94,9 @@ def register(name: str) -> Callable[[F], F]:
             def forward(self, s):
                 return torch.sin(s)
 
-    If it also takes ``dim`` (the channel axis) or ``generator``, builders hand them over. Declare
-    ``facts`` on it to fill its row of ``kafnets list``; give its modules ``out_features`` if they change
-    the number of features.
+    If it also takes ``dim`` (the channel axis) or ``generator``, builders pass them. Declare ``facts`` on it
+    to describe it in ``kafnets list``; give its modules ``out_features`` if they change the number of
+    features.
     """
     if not name.isidentifier() or name != name.lower():
         raise ValueError(f"name must be lower-case letters, digits and underscores, got {name!r}")
@@ -111,17 +111,25 @@ def register(name: str) -> Callable[[F], F]:
             raise ValueError(f"the name {name!r} is taken by {_origin(known)}: choose another")
         _registered[name] = factory
         if _origin(factory).startswith("kafnets."):
-            _add_source_and_example(factory, name)
+            _complete_docstring(factory, name)
         return factory
 
     return enter
 
 
-def _add_source_and_example(factory: Factory, name: str) -> None:
-    """To the docstring of one of this package's own, from its facts: so they are written down once."""
+def _complete_docstring(factory: Factory, name: str) -> None:
+    """Add shared arguments, source and example to the docstring of an activation of this package."""
     if factory.__doc__ and "Source:" not in factory.__doc__:
+        text, start, arguments = inspect.cleandoc(factory.__doc__).partition("Args:\n")
+        if start:
+            own, *rest = arguments.split("\n\n", 1)
+            entries = {each.split(":")[0].strip(): each for each in re.split(r"\n(?= {4}\w)", own)}
+            shared = {each: f"    {each}: {told}" for each, told in _SHARED_ARGUMENTS.items()}
+            known = {**shared, **entries}
+            ordered = [known[each] for each in inspect.signature(factory).parameters if each in known]
+            text = "\n\n".join([text + start + "\n".join(ordered), *rest])
         factory.__doc__ = (
-            f"{inspect.cleandoc(factory.__doc__)}\n\nSource: {declared_by(factory).source}.\n\n"
+            f"{text}\n\nSource: {declared_by(factory).source}.\n\n"
             f"Example:\n    >>> net = kafnets.mlp(8, (16,), 1, {name!r})\n"
             "    >>> net(torch.randn(5, 8)).shape\n    torch.Size([5, 1])\n"
         )
@@ -216,13 +224,13 @@ def options_of(name: str) -> dict[str, Any]:
 
 
 def create(name: str, num_features: int, **options: Any) -> nn.Module:
-    """An activation by name.
+    """Create an activation by name.
 
     Args:
         name: one of :func:`names`.
-        num_features: N, the number of channels it is given. For a layer with its own linear map (maxout
-            and its kin) the number it gives, and ``in_features`` the number it is given.
-        options: as its class takes them.
+        num_features: N, the number of input channels. For a layer that contains its linear map (the maxout
+            family), the number of outputs, and ``in_features`` is the number of inputs.
+        options: arguments of its class.
 
     Example:
         >>> kafnets.create("apl", 300, segments=5, dim=-1)(torch.randn(2, 7, 300)).shape

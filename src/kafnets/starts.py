@@ -1,4 +1,4 @@
-"""First values of the mixing coefficients: random ones, or those that follow a known function."""
+"""Initial values of the mixing coefficients: random, or approximating a known function."""
 
 import math
 import operator
@@ -54,10 +54,10 @@ class NumpySource:
 
 
 class Initializer(Protocol):
-    """Anything with this method can be given as ``init``."""
+    """The interface of initializers: any object with this method can be given as ``init``."""
 
     def draw(self, functions: int, expansion: Expansion, source: Source) -> Any:
-        """First values ``(functions, *expansion.shape)``, as an array of NumPy or of the framework."""
+        """Initial values ``(functions, *expansion.shape)``, as an array of NumPy or of the framework."""
 
 
 @dataclass(frozen=True)

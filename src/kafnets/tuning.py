@@ -20,7 +20,7 @@ TRIALS = "trials.journal"
 
 @dataclass(frozen=True)
 class Tuned:
-    """What :func:`tune` returns.
+    """The result of :func:`tune`.
 
     Attributes:
         best: the estimator with the best setting, fitted on all rows.
@@ -61,9 +61,9 @@ def tune(
 
         import kafnets
 
-        found = kafnets.tune(X_train, y_train, budget="20 trials")
-        found.trials
-        found.best.predict(X_test)
+        tuned = kafnets.tune(X_train, y_train, budget="20 trials")
+        tuned.trials
+        tuned.best.predict(X_test)
 
     The first trial is the estimator as given. Each trial trains one network and is scored on the same
     held-out rows, the estimator's ``validation_fraction``. After an interruption, the same call resumes:

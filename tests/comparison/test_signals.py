@@ -76,7 +76,7 @@ def test_a_killed_worker_is_named_and_the_others_go_on(begin: Any, tmp_path: Pat
     os.kill(workers_of(process)[0], signal.SIGKILL)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
-    assert "was killed, perhaps for lack of memory" in output
+    assert "was killed, possibly for lack of memory" in output
     assert "Traceback" not in output
     assert len(list(tmp_path.rglob("DONE"))) == 3
     again = subprocess.run(

@@ -214,7 +214,7 @@ def test_lists_in_columns(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [None, *([[1, 2]] * 59)], "y": [0, 1] * 30})
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(
-        ValueError, match=r"t\.parquet: the column 'a' holds lists, the first in row 2: make a column"
+        ValueError, match=r"t\.parquet: the column 'a' holds lists, the first in row 2: use one column"
     ):
         tables.read(tmp_path / "t.parquet", "y")
     assert tables.read(pl.DataFrame({"b": range(60), "y": [0, 1] * 30}), "y").columns[0].name == "b"
@@ -242,7 +242,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
             gzip.compress(content),
             r"packed\.csv is a gzip file: rename it .* ends with \.csv\.gz",
         ),
-        ("plain.csv.gz", content, r"plain\.csv\.gz is not a compressed file: rename it .* ends with \.csv$"),
+        ("plain.csv.gz", content, r"plain\.csv\.gz is no compressed file: rename it .* ends with \.csv$"),
         ("book.csv", b"PK\x03\x04 and more", r"book\.csv is a zip archive or an Excel workbook: rename it"),
         (
             "table.parquet.gz",

@@ -424,7 +424,7 @@ def test_cifar10_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays["y_train"], labels[:5].ravel())
     np.testing.assert_array_equal(arrays["y_test"], labels[5])
     write(names, cut=1)
-    with pytest.raises(ValueError, match="is not one of whole images"):
+    with pytest.raises(ValueError, match="does not consist of whole images"):
         cifar10.read_original(path)
     write(names[:2])
     with pytest.raises(ValueError, match="it is not the binary version of CIFAR-10"):

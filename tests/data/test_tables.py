@@ -271,7 +271,7 @@ def test_all_refused_columns_are_told_at_once(tmp_path: Path) -> None:
     frame["price"] = ["many", *(f"{number}.5" for number in range(199))]
     with pytest.raises(
         ValueError,
-        match=r"'name' has .* 'empty' has missing .* but for 'many' in row 1.* To drop: name, empty, price",
+        match=r"'name' has .* 'empty' has missing .* but for 'many' in row 1.* to drop: name, empty, price",
     ):
         tables.load(saved(frame, tmp_path), "y")
 

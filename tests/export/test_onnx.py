@@ -29,7 +29,7 @@ def everything() -> nn.Sequential:
 
 
 @pytest.mark.parametrize("baked", [False, True])
-@pytest.mark.filterwarnings("ignore:not made into tables")
+@pytest.mark.filterwarnings("ignore:not converted to tables")
 def test_any_model(baked: bool, tmp_path: Path) -> None:
     model, x = everything(), torch.randn(3, 2, 4, 4)
     if baked:
@@ -52,7 +52,7 @@ def test_what_would_be_wrong_is_not_written(tmp_path: Path) -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + torch.randn_like(x)
 
-    with pytest.raises(ValueError, match="does not give the model's outputs"):
+    with pytest.raises(ValueError, match="does not reproduce the model's outputs"):
         kafnets.export_onnx(Random(), tmp_path / "model.onnx", torch.randn(2, 3))
     with pytest.raises(TypeError, match="batch axis"):
         kafnets.export_onnx(nn.Linear(2, 2), tmp_path / "model.onnx", [1.0, 2.0])  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def test_channels_are_where_the_module_says() -> None:
 def test_what_cannot_be_described_says_why() -> None:
     model = kafnets.mlp(3, (4,), 2, "kaf")
     for data in (torch.full((5, 3), torch.nan), torch.zeros(0, 3)):
-        with pytest.raises(ValueError, match="data must have rows, of finite numbers"):
+        with pytest.raises(ValueError, match="data must have rows of finite numbers"):
             kafnets.describe(model, data)
     with pytest.raises(ValueError, match="model has no activation that can be inspected"):
         kafnets.describe(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()), torch.zeros(5, 3))

@@ -128,7 +128,7 @@ def test_coefficients_starts_and_training() -> None:
     assert any(isinstance(each, PolyCollection) for each in figure.axes[0].collections)
     with pytest.raises(ValueError, match="metric must be one of epoch, score, got 'x'"):
         plot.training_curves(runs, "x")
-    with pytest.raises(ValueError, match="runs must hold one label at least"):
+    with pytest.raises(ValueError, match="runs must hold at least one label"):
         plot.training_curves({})
 
 

@@ -143,7 +143,7 @@ def test_modules_in_several_places_are_split_or_kept() -> None:
     x = torch.randn(5, 3)
     new = kafnets.convert(model, {nn.ReLU: "kaf"}, example_input=x)
     assert [new[place].num_features for place in (1, 3, 5)] == [4, 4, 6]  # type: ignore[index]
-    with pytest.raises(ValueError, match=r"'1' is given different .* 4 along dim=-1, 6 along dim=-1: give"):
+    with pytest.raises(ValueError, match=r"'1' receives different .* 4 along dim=-1, 6 along dim=-1: give"):
         kafnets.convert(model, {nn.ReLU: "kaf"}, example_input=x, shared_modules="keep")
     cases: list[tuple[nn.Module, dict[str, Any]]] = [(model[:4], {}), (model, {"share": "layer"})]
     for part, options in cases:
@@ -173,7 +173,7 @@ def test_channels_are_found(
     x = torch.randint(9, shape) if isinstance(layers[0], nn.Embedding) else torch.randn(shape)
     model = nn.Sequential(*layers)
     if expected is None:
-        with pytest.raises(ValueError, match="which axis of '3' holds the channels cannot be told"):
+        with pytest.raises(ValueError, match="the channel axis of '3' cannot be determined"):
             kafnets.convert(model, {nn.ReLU: "kaf"}, example_input=x)
         return
     new: Any = kafnets.convert(model, {nn.ReLU: "kaf"}, example_input=x)
@@ -273,9 +273,9 @@ def test_other_starts() -> None:
     [
         ({"activations": None}, TypeError, "activations must be a mapping"),
         ({"activations": {"relu": "kaf"}}, TypeError, "activations must have classes of modules as keys"),
-        ({"activations": {nn.ReLU: 3}}, TypeError, "names or functions that make modules as values"),
+        ({"activations": {nn.ReLU: 3}}, TypeError, "names, or functions that create modules, as values"),
         ({"activations": {nn.ReLU: "kaf2d"}}, ValueError, "'kaf2d' has functions of 2 values"),
-        ({"activations": {nn.ReLU: "maxout"}}, ValueError, "'maxout' brings a linear map of its own"),
+        ({"activations": {nn.ReLU: "maxout"}}, ValueError, "'maxout' contains a linear map"),
         ({"activations": {nn.GELU: "kaf"}}, ValueError, "can be replaced: it has none of them"),
         ({"activations": {nn.PReLU: "kaf"}}, ValueError, r"'3' \(PReLU\) has parameters"),
         ({"activations": {nn.Softmax: "kaf"}}, ValueError, r"'5' \(Softmax\) is not a function of single"),
@@ -285,7 +285,7 @@ def test_other_starts() -> None:
         ({"share": "group"}, ValueError, "share must be 'channel', 'layer' or a number"),
         ({"shared_modules": "no"}, ValueError, "shared_modules must be one of"),
         ({"weights": "tied"}, ValueError, "weights must be one of 'copied', 'shared', got 'tied'"),
-        ({"back": True}, ValueError, "back=True needs a model that kafnets.convert has made"),
+        ({"back": True}, ValueError, "back=True needs a model that kafnets.convert returned"),
     ],
 )
 def test_mistakes(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -321,7 +321,7 @@ def test_models_that_cannot_be_converted() -> None:
             return x if x.sum() > -1e9 else -x
 
     x = torch.randn(4, 3)
-    with pytest.raises(ValueError, match="after that changed it in place"):
+    with pytest.raises(ValueError, match="that changed it in place"):
         kafnets.convert(InPlace(), {nn.ReLU: "kaf"}, example_input=x)
     with pytest.raises(ValueError, match=r"trace=True: torch\.fx cannot trace this InPlace"):
         kafnets.convert(InPlace(), {nn.ReLU: "kaf"}, example_input=x, trace=True)

@@ -119,7 +119,7 @@ def test_rounding_breaks_no_ties() -> None:
 
 def test_what_cannot_be_ranked() -> None:
     table = scores([0.0, 1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="three labels and two data sets at least, got 4 and 1"):
+    with pytest.raises(ValueError, match="at least three labels and two data sets, got 4 and 1"):
         mean_ranks({"one": table["set 0"]})
     table["set 3"]["label 1"] = float("nan")
     with pytest.raises(ValueError, match="NaN"):

@@ -268,7 +268,7 @@ def test_what_is_missing_and_where_it_comes_from(tab: Tab) -> None:
     assert "Unfinished (1)" in missing
     assert "tanh-8/seed-0" in missing
     assert "Skipped (1)" in missing
-    assert "its files are not what they were" in missing
+    assert "its files were changed" in missing
     tab.tab.locator("summary").first.click()
     shown = tab.tab.locator("details[open]").inner_text()
     assert "Commit 0123456789ab" in shown

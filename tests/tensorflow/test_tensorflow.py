@@ -66,4 +66,4 @@ def test_says_that_triton_is_kept_out() -> None:
     code = "import tensorflow, kafnets; from kafnets.ops import backends; print(backends.triton_obstacle())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "TensorFlow was imported first" in done.stdout, done.stderr[-3000:]
-    assert "before tensorflow to have both" in done.stderr
+    assert "To use both, import kafnets.keras" in done.stderr

@@ -186,7 +186,7 @@ def test_the_command_under_torchrun(tmp_path: Path) -> None:
         [*command, "--jobs", "2"], capture_output=True, text=True, timeout=300, cwd=tmp_path
     )
     assert refused.returncode != 0
-    assert "leave out --jobs" in refused.stderr
+    assert "omit --jobs" in refused.stderr
 
 
 def test_devices_that_are_none() -> None:

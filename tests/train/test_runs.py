@@ -73,7 +73,7 @@ def test_checkpoints_are_checked(folder: RunFolder) -> None:
 def test_a_checkpoint_that_is_none_is_named(folder: RunFolder) -> None:
     for content in (b"", b"no tensors", pickle.dumps(Path("code")), pickle.dumps({"epoch": 3})[:-2]):
         (folder.path / "checkpoint.pt").write_bytes(hashlib.sha256(content).digest() + content)
-        with pytest.raises(ValueError, match=r"checkpoint\.pt holds no tensors that kafnets has saved"):
+        with pytest.raises(ValueError, match=r"checkpoint\.pt holds no tensors saved by kafnets"):
             folder.load_checkpoint()
 
 

@@ -16,12 +16,12 @@ SETS = {
 
 
 def load(name: str, seed: int = 0, scaling: str = "range") -> Splits:
-    """A data set by name, divided at random by the seed where it has no division of its own.
+    """Load a data set by name, divided randomly by the seed unless it has an official division.
 
     Args:
         name: one of :data:`SETS`.
         seed: of the division.
-        scaling: of features, learned from the training part: "range", linearly to [-1, 1], as in the paper;
+        scaling: of features, computed from the training part: "range", linearly to [-1, 1], as in the paper;
             or "robust", by median and quartiles and smoothly clipped, see ``kafnets.data.scaling``.
     """
     return find(name).load(seed, scaling)

@@ -1,4 +1,4 @@
-"""What is known of a data set, beside its rows."""
+"""The description of a data set."""
 
 import importlib.util
 from collections.abc import Callable
@@ -18,12 +18,12 @@ class DataSet:
 
     Attributes:
         name: for ``kafnets.data.load``.
-        load: makes the splits from a seed and a scaling.
-        rows: how many.
+        load: creates the splits from a seed and a scaling.
+        rows: number of rows.
         description: in one line.
-        license: of the data, as far as it is known.
+        license: of the data, if known.
         source: where the data are from.
-        package: on the index, that they come inside; "" if they lie in the data folder.
+        package: the package that contains them; "" if they are in the data folder.
         fixed_test: whether the test part is the same for all seeds.
         table: reads all rows, without dividing them; None for images.
     """

@@ -1,4 +1,4 @@
-"""What every loader gives: three parts, scaled by the first."""
+"""Data divided into three parts, scaled by the training part."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ Task = Literal["binary", "multiclass", "multilabel", "regression"]
 class Part:
     """Some rows: features in float32, and a class number (int64) or a number (float32) for each.
 
-    Of several labels or numbers per row the target has the shape ``(rows, outputs)``. The weight says how
-    much each row counts, 1 on average; None: all the same.
+    With several labels or numbers per row, the target has the shape ``(rows, outputs)``. ``weight`` is the
+    weight of each row, 1 on average; None: equal weights.
     """
 
     features: NDArray[np.float32]
@@ -57,21 +57,20 @@ class Splits:
     """A data set for supervised learning.
 
     Attributes:
-        name: of the data set; says so if it is a sample.
+        name: of the data set, which indicates a sample.
         task: "binary", "multiclass", "multilabel" or "regression".
-        train: what weights are learned from, and all of the preparation.
-        validation: what decides when to stop.
-        test: what the result is measured on.
+        train: the rows for training and for fitting the preprocessing.
+        validation: the rows that determine when to stop.
+        test: the rows for the final scores.
         classes: names of the classes, or of labels, by their number in the targets; their numbers if not
             given. None for regression.
-        class_values: the classes as they were in the data: integers, truth values or text; their names if not
-            given.
-        target_scale: for regression, mean and deviation of the training part: the target is (value - mean) /
-            deviation.
-        digest: SHA-256 of the data as they were before they were split and prepared.
-        notes: what was done to the data that one would want to know.
-        scaling: what the training part taught about the features' ranges.
-        encoding: for a table, what it taught about the columns.
+        class_values: the classes as in the data: integers, booleans or text; default: their names.
+        target_scale: for regression, mean and standard deviation of the training part: the target is (value -
+            mean) / deviation.
+        digest: SHA-256 of the original data.
+        notes: remarks on how the data were prepared.
+        scaling: of the features, fitted to the training part.
+        encoding: of a table's columns.
     """
 
     name: str
@@ -132,7 +131,7 @@ class Splits:
 
     @property
     def outputs(self) -> int:
-        """How many a network should have: as targets, or one per class if there are more than two."""
+        """The number of outputs of a network: one per target, or one per class if there are more than two."""
         if self.task == "multiclass":
             return len(self.classes)
         return 1 if self.train.target.ndim == 1 else self.train.target.shape[1]

@@ -1,4 +1,4 @@
-"""A user's own table: mixed columns, gaps, and mistakes that are named. Read once, divided by each seed."""
+"""Users' tables, with columns of any kind and missing values: read once, divided for each seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ class Table:
 
     Attributes:
         name: of the table.
-        columns: what is known of each feature's column; categories are those of all rows.
+        columns: a description of each feature's column; categories are those of all rows.
         values: of each of them, see :meth:`Column.values`.
         target: class numbers (int64), or numbers (float64).
-        class_values: the classes as they were: integers, truth values or text. None for regression.
+        class_values: the classes as in the table: integers, booleans or text. None for regression.
         digest: SHA-256 of the table as it was read.
-        notes: what was done to it that one would want to know.
+        notes: remarks on how it was read.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Table:
     notes: tuple[str, ...]
 
     def divide(self, seed: int = 0, scaling: str = "range") -> Splits:
-        """Divide 70/15/15 at random (each class alike) and prepare by the training part.
+        """Divide 70/15/15 randomly, stratified by class, with preprocessing fitted to the training part.
 
         Args:
             seed: of the division.
@@ -77,7 +77,7 @@ class Table:
         return random_rows(len(self.target), SHARES, generator)
 
     def frame(self) -> Any:
-        """All features as a pandas DataFrame: numbers with NaN for gaps, and columns of categories."""
+        """All features as a pandas DataFrame: numbers, with NaN for missing values, and categories."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
@@ -110,8 +110,8 @@ def read(
 ) -> Table:
     """Read a table and encode its columns, once for all divisions.
 
-    Gaps in numbers are filled with the median later, text becomes one-hot: categories that a training part
-    does not have count as none, and a gap in text is a category of its own. Dates become numbers.
+    Missing numbers are filled with the median later; text is one-hot encoded, with a category for missing
+    values, and categories that a training part does not contain are encoded as zeros. Dates become numbers.
 
     Args:
         source: the path of a .csv (also .csv.gz or .zip), .parquet or .xlsx file with a header; a DataFrame

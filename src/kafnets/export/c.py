@@ -37,11 +37,11 @@ class Layer:
 
 
 def export_c(model: nn.Module, path: str | Path, *, name: str = "network") -> Path:
-    """Write a dense network as C99: ``path`` and, beside it, a header.
+    """Write a dense network as C99: ``path`` and a header next to it.
 
-    The file needs the C library alone, allocates nothing, and holds weights and tables as ``static const``.
-    The header tells their size in bytes, and declares ``void network(const float *input, float *output)`` for
-    one row. Activations must be fixed or baked::
+    The file needs only the C library, allocates nothing, and contains weights and tables as ``static const``.
+    The header states their size in bytes, and declares ``void network(const float *input, float *output)``
+    for one row. Activations must be fixed or baked::
 
         kafnets.export_c(kafnets.bake(model), "model.c")
 

@@ -1,4 +1,4 @@
-"""ONNX files, of standard operators only, that give the same numbers."""
+"""ONNX files with standard operators that reproduce a model's outputs."""
 
 import copy
 import logging
@@ -23,17 +23,17 @@ def export_onnx(
 ) -> Path:
     """Write a model as an ONNX file, for any batch size.
 
-    The file has the operators of the ONNX standard alone, so that it runs wherever ONNX does. Before it is
-    written, onnxruntime runs it on ``example_input`` and on a batch of another size, and the results must be
-    torch's to 1e-5. A model that was baked with ``degree=3`` runs fastest::
+    The file contains only operators of the ONNX standard, so that it runs wherever ONNX does. Before it is
+    written, it is run with onnxruntime on ``example_input`` and on a batch of another size, and the results
+    must agree with torch's to 1e-5. Models baked with ``degree=3`` run fastest::
 
         kafnets.export_onnx(kafnets.bake(model, degree=3), "model.onnx", torch.randn(1, 48))
 
     Args:
-        model: any network; it is exported as it is in evaluation mode, and left unchanged.
-        path: of the file, which appears in one step.
-        example_input: what the model takes. Its first axis is the batch.
-        output_name: what the output is called; the input is called "input".
+        model: any network; it is exported in evaluation mode and not changed.
+        path: of the file, which is written atomically.
+        example_input: an input of the model. Its first axis is the batch.
+        output_name: the name of the output; the input is called "input".
     """
     if not isinstance(example_input, Tensor) or example_input.dim() == 0:
         raise TypeError(

@@ -12,14 +12,14 @@ from kafnets.packages import needed_by
 
 
 def export_tensors(model: nn.Module, path: str | Path, *, description: dict[str, Any] | None = None) -> Path:
-    """Write a model's parameters and buffers as a .safetensors file. Nothing in it can be code.
+    """Write a model's parameters and buffers as a .safetensors file, which cannot contain code.
 
-    ``kafnets.mlp(...).load_state_dict(safetensors.torch.load_file(path))`` takes them back.
+    ``kafnets.mlp(...).load_state_dict(safetensors.torch.load_file(path))`` loads them.
 
     Args:
         model: any network.
-        path: of the file, which appears in one step.
-        description: JSON for the metadata, under "description"; None: the model as it prints.
+        path: of the file, which is written atomically.
+        description: JSON for the metadata, under "description"; None: the model's ``repr``.
     """
     with needed_by("safetensors files"):
         from safetensors.torch import save

@@ -1,4 +1,4 @@
-"""Pictures of coefficients, of initializations, and of training."""
+"""Plots of coefficients, initializations and training curves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,15 +20,14 @@ Epochs = Sequence[Mapping[str, Any]]
 
 
 def coefficients(model: nn.Module, *, neurons: int = 30, axes: Any = None) -> Figure:
-    """Draw the mixing coefficients of every KAF in a model: a row per neuron, a column per element.
+    """Draw the mixing coefficients of every KAF in a model: one row per neuron, one column per element.
 
-    Red is negative, blue positive, white zero. A 2D-KAF's elements follow one another row by row of their
-    grid.
+    Red is negative, blue positive, white zero. The elements of a 2D-KAF are in row-major order.
 
     Args:
         model: any network that contains KAFs or 2D-KAFs.
-        neurons: the first so many of each layer.
-        axes: draw into these, one per layer, in place of a new figure.
+        neurons: maximum number of functions per layer.
+        axes: draw into these axes, one per layer, instead of a new figure.
     """
     found = {
         name or "model": (alpha.detach().float().flatten(1)[:neurons].cpu().numpy(), module)
@@ -60,7 +59,7 @@ def initialization(init: str = "tanh", *, axes: Any = None, **options: Any) -> F
 
     Args:
         init: a name that :class:`kafnets.KAF` takes as ``init``: "tanh", "elu", ...
-        axes: draw into these, in place of a new figure.
+        axes: draw into these axes instead of a new figure.
         options: for the KAF.
     """
     module = KAF(1, init=init, dim=-1, **options)
@@ -88,14 +87,14 @@ def training_curves(
 ) -> Figure:
     """Draw a metric by epoch: the mean over runs as a line, one standard deviation as a band.
 
-    Runs that stopped early go on with their last value, so that the mean does not jump where one ends.
+    Runs that stopped early are extended with their last value, so that the mean does not jump when one ends.
 
     Args:
         runs: by label, the epochs of each run: ``Training.epochs``, an estimator's ``history_``, or
             ``report["epochs"]`` of a run folder.
-        metric: a column of the epochs; the last one if None.
-        by: the column along the axis: "epoch", or "steps" of a policy.
-        axes: draw into these, in place of a new figure.
+        metric: a column of the epochs; None: the last one.
+        by: the column of the horizontal axis: "epoch", or "steps" for a policy.
+        axes: draw into these axes instead of a new figure.
     """
     if not runs or not all(runs.values()):
         raise ValueError("runs must hold at least one label, and at least one run for each")

@@ -1,4 +1,4 @@
-"""The record of learned functions that everything else reads: what they are, and what they are fed."""
+"""Records of learned functions and the distributions of their inputs."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Columns(NamedTuple):
-    """What a network's features are in the user's table.
+    """The meaning of a network's features in the user's table.
 
     Attributes:
         names: of all features.
@@ -65,10 +65,10 @@ class LearnedFunctions:
         layer: its name in the model.
         activation: the kind of function: the name of its class.
         inputs: 1, or 2 for functions of two inputs.
-        count: how many functions there are; None in older records, which do not tell.
-        sharing: how many channels, or pairs of them, share a function.
-        dictionary: the ends of its dictionary; None for functions that have none.
-        tails: how expansions go on outside of it.
+        count: the number of functions; None in older records, which do not have it.
+        sharing: the number of channels, or of pairs, that share a function.
+        dictionary: the ends of its dictionary; None for functions without one.
+        tails: the functions outside the dictionary.
         base: the function that expansions are added to.
         connections: of an edge-wise layer, its number of inputs: function n leads from input
             ``n % connections`` to output ``n // connections``.
@@ -98,7 +98,7 @@ class LearnedFunctions:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "moments"}
 
     def name_of(self, number: int) -> str:
-        """What one function is called: its feature, its neuron, its pair, or its connection."""
+        """The name of one function: its feature, its neuron, its pair, or its connection."""
         if self.features:
             return self.features[number]
         if self.connections:
@@ -138,11 +138,11 @@ def as_arrays(layers: Iterable[LearnedFunctions]) -> dict[str, NDArray[Any]]:
 
 
 def from_arrays(arrays: Arrays, unnamed: LearnedFunctions | None = None) -> list[LearnedFunctions]:
-    """Read what :func:`as_arrays` gave, such as ``numpy.load(".../shapes.npz")``.
+    """Read the result of :func:`as_arrays`, such as ``numpy.load(".../shapes.npz")``.
 
     Args:
         arrays: by name.
-        unnamed: what the functions are if the arrays, older than this record, do not tell.
+        unnamed: the kind of the functions if the arrays, from an older version, do not have it.
     """
     told = json.loads(bytes(arrays[FACTS].tolist())) if FACTS in arrays else []
     facts = {each["layer"]: each for each in told}

@@ -1,4 +1,4 @@
-"""Learned functions in words."""
+"""Descriptions of learned functions."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -41,7 +41,7 @@ _FREQUENCIES, _PHASES = np.arange(0.3, 5.0, 0.1), np.linspace(0, np.pi, 12, endp
 
 @dataclass(frozen=True)
 class Shape:
-    """One learned function in words.
+    """The description of one learned function.
 
     Attributes:
         layer: the activation's name in the model.
@@ -50,10 +50,10 @@ class Shape:
             "complex"; for functions of two inputs "dead", "plane" or "surface".
         nearest: the known function that is nearest to it, up to shift and scale of both axes.
         r2: the share of its variance, over its data, that this explains.
-        outside: the share of inputs outside the dictionary; None for functions that have none.
+        outside: the share of inputs outside the dictionary; None for functions without one.
         largest: its largest absolute value where its data lies.
         source: in an edge-wise layer, the number of the input that its connection comes from.
-        formula: in short, if that was asked for; functions of two inputs have none.
+        formula: a short formula, if requested; None for functions of two inputs.
     """
 
     layer: str
@@ -84,7 +84,7 @@ class Shapes(list[Shape]):
         return pd.DataFrame([asdict(shape) for shape in self])
 
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind, the commonest first."""
+        """The number of functions of each kind, most frequent first."""
         kinds = [shape.kind for shape in self]
         return {kind: kinds.count(kind) for kind in sorted(set(kinds), key=lambda kind: -kinds.count(kind))}
 
@@ -116,11 +116,11 @@ def describe(model: nn.Module, data: Any, *, neurons: int | None = None, as_form
 
     Args:
         model: any network with activations of this package that can be plotted, or edge-wise layers.
-        data: what the network is fed: a tensor or an array.
-        neurons: the first so many of each layer; None for all.
-        as_formula: whether to look for a short formula for each function of one input, which takes about a
-            sixth of a second: a known function shifted and scaled, a polynomial of degree up to 4, or a sum
-            of up to 4 Gaussians.
+        data: inputs of the network, a tensor or an array.
+        neurons: only the first ``neurons`` functions of each layer; None: all.
+        as_formula: search for a short formula for each function of one input, which takes about a sixth of a
+            second each: a known function shifted and scaled, a polynomial of degree up to 4, or a sum of up
+            to 4 Gaussians.
     """
     return describe_functions(learned_functions(model, data, functions=neurons), as_formula=as_formula)
 

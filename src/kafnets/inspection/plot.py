@@ -1,4 +1,4 @@
-"""Every learned function, as small multiples."""
+"""Plots of learned functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,9 +30,10 @@ def shapes(
 ) -> Figure:
     """Draw the learned functions of a model.
 
-    Functions of one input are curves: what was learned in solid green, where it started in dashed red, the
-    distribution of its inputs in light blue. Functions of two inputs, as those of 2D-KAFs, are heat maps on
-    one color scale, with contour lines of the start. Dotted lines are the ends of the dictionary::
+    Functions of one input are curves: the learned function in solid green, the initial one in dashed red, and
+    the distribution of its inputs in light blue. Functions of two inputs, such as 2D-KAFs, are heat maps with
+    a common color scale and contour lines of the initial function. Dotted lines mark the ends of the
+    dictionary::
 
         start = copy.deepcopy(model)
         ...  # training
@@ -40,12 +41,12 @@ def shapes(
 
     Args:
         model: any network with activations of this package, or edge-wise layers.
-        data: what the network is fed, a tensor or an array; without it, no distributions are drawn.
-        start: the network before it was trained; without it, no starts are drawn.
-        layer: the name of one layer in the model; all of them if None.
-        neurons: the first so many of each layer.
-        columns: of small multiples.
-        axes: draw into these, in place of a new figure: without legend and color bar.
+        data: inputs of the network, a tensor or an array; None: no distributions are drawn.
+        start: the network before training; None: no initial functions are drawn.
+        layer: the name of one layer in the model; None: all layers.
+        neurons: maximum number of functions per layer.
+        columns: number of panels per row.
+        axes: draw into these axes instead of a new figure, without legend and color bar.
     """
     found = learned_functions(model, data, functions=neurons)
     if start is not None:
@@ -71,12 +72,12 @@ def stored_shapes(
     """The same from the arrays of a run folder, ``numpy.load(".../shapes.npz")``.
 
     Args:
-        stored: arrays by name, or what :func:`kafnets.inspection.from_arrays` made of them.
-        layer: the name of one layer; all of them if None.
-        moment: which of the stored moments: "end", "epoch 4", ...
-        neurons: the first so many of each layer.
-        columns: of small multiples.
-        axes: draw into these, in place of a new figure: without legend and color bar.
+        stored: arrays by name, or the result of :func:`kafnets.inspection.from_arrays`.
+        layer: the name of one layer; None: all layers.
+        moment: the stored moment: "end", "epoch 4", ...
+        neurons: maximum number of functions per layer.
+        columns: number of panels per row.
+        axes: draw into these axes instead of a new figure, without legend and color bar.
     """
     if isinstance(stored, str) or not isinstance(stored, Iterable):
         raise TypeError(f"stored must be arrays by name, numpy.load('.../shapes.npz'), got {stored!r}")
@@ -85,21 +86,21 @@ def stored_shapes(
 
 
 def embeddings(model: Any, data: Any = None, *, columns: int = 4, axes: Any = None) -> Figure:
-    """Draw what each feature's learned functions look like, a panel per feature::
+    """Draw the learned functions of each feature, one panel per feature::
 
         from kafnets.sklearn import KafnetClassifier
 
         kafnets.plot.embeddings(KafnetClassifier().fit(X, y))
 
-    From left to right are the feature's values by their rank; the numbers below are the smallest one, the
-    quartiles and the largest one. If several networks are averaged, the functions of all are drawn.
+    The horizontal axis has the feature's values by rank; its labels are the minimum, the quartiles and the
+    maximum. If several networks are averaged, the functions of all are drawn.
 
     Args:
         model: an estimator that was fitted, a :class:`kafnets.Predictor`, or a network with
             :class:`kafnets.nn.KAFEmbedding`, whose features are numbered and scaled.
         data: inputs of the network, whose distribution is drawn; see :meth:`kafnets.Predictor.transform`.
         columns: panels per row.
-        axes: draw into these, one per feature, in place of a new figure.
+        axes: draw into these axes, one per feature, instead of a new figure.
     """
     prepared = getattr(model, "predictor_", model)
     network = getattr(prepared, "model", prepared)

@@ -37,11 +37,11 @@ def learned_functions(
 
     Args:
         model: any network with activations of this package that can be plotted.
-        data: what the network is fed: a tensor or an array. None: no histograms.
+        data: inputs of the network, a tensor or an array. None: no histograms.
         moment: the name of this moment.
-        functions: the first so many of each layer; None for all.
+        functions: maximum number of functions per layer; None: all.
         columns: names and units of the features, for embeddings; by default their numbers, as scaled.
-        argument: what errors call the model.
+        argument: the name of the model in errors.
     """
     _check(argument, model)
     found = recorded(model, None if data is None else _as_fed(model, data), moment, functions, columns)

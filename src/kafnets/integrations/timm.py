@@ -11,19 +11,19 @@ from kafnets.registry import find
 def register(name: str | None = None, activation: str = "kaf", **options: Any) -> None:
     """Add activations to timm's registry, so that ``act_layer`` can name them.
 
-    Without arguments, all activations of this package that have a name which timm does not know::
+    Without arguments, it adds all activations of this package whose names timm does not have::
 
         kafnets.integrations.timm.register()
         model = timm.create_model("resnet18", act_layer="kaf")
 
-    With a name, one with options: ``register("kaf_relu", base="relu")`` for models whose pretrained weights
-    expect ReLU. Classes and partials need no name: ``act_layer=functools.partial(kafnets.KAF, base="relu")``.
-    Timm does not say how many channels there are, so that each layer has one function for all;
-    :func:`kafnets.convert` gives one per channel.
+    With a name, it adds one activation with options, such as ``register("kaf_relu", base="relu")`` for models
+    whose pretrained weights expect ReLU. Classes and partials need no name:
+    ``act_layer=functools.partial(kafnets.KAF, base="relu")``. Timm does not specify the number of channels,
+    so each layer has one function for all of them; use :func:`kafnets.convert` for one per channel.
 
     Args:
         name: a new name for one activation. None: all of them under their own names.
-        activation: what it stands for.
+        activation: the activation that it stands for.
         options: for the activation.
     """
     with needed_by("kafnets.integrations.timm"):

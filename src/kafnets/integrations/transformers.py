@@ -10,19 +10,20 @@ from kafnets.registry import find
 def register(name: str | None = None, activation: str = "kaf", **options: Any) -> None:
     """Add activations to ``ACT2FN``, so that configurations can name them.
 
-    Without arguments, all activations of this package that have a name which transformers does not know::
+    Without arguments, it adds all activations of this package whose names transformers does not have::
 
         kafnets.integrations.transformers.register()
         model = AutoModel.from_config(BertConfig(hidden_act="kaf"))
 
-    With a name, one with options: ``register("kaf_gelu", base="gelu")`` for models whose pretrained weights
-    expect GELU, since such a KAF starts as it. Transformers does not say how many features there are, so that
-    each layer has one function for all; :func:`kafnets.convert` gives one per channel. A checkpoint without
-    the coefficients leaves them at their first values.
+    With a name, it adds one activation with options, such as ``register("kaf_gelu", base="gelu")`` for models
+    whose pretrained weights expect GELU, since such a KAF is initialized as GELU. Transformers does not
+    specify the number of features, so each layer has one function for all of them; use
+    :func:`kafnets.convert` for one per channel. If a checkpoint lacks the coefficients, they keep their
+    initial values.
 
     Args:
         name: a new name for one activation. None: all of them under their own names.
-        activation: what it stands for.
+        activation: the activation that it stands for.
         options: for the activation.
     """
     with needed_by("kafnets.integrations.transformers"):

@@ -1,4 +1,4 @@
-"""What activations with one or more parameters per channel share."""
+"""Base classes of activations with parameters per channel."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,11 +17,11 @@ from kafnets.registry import Facts
 
 
 class Activation(Resettable):
-    """An activation whose channels are along ``dim``, with a function for each or shared by some.
+    """An activation whose channels are along ``dim``, with one function per channel or per group of channels.
 
     Args:
         num_features: N, the number of channels along ``dim``. With 1, the default, one function is shared by
-            all channels, however many there are, as in ``nn.PReLU()``.
+            any number of channels, as in ``nn.PReLU()``.
         dim: the channel axis.
         groups: the number of functions, each shared by N / groups neighboring channels. None: one per
             channel.

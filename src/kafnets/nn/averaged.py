@@ -1,4 +1,4 @@
-"""Several networks that are asked together."""
+"""Several networks whose predictions are averaged."""
 
 import math
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Averaged(nn.Module):
     Probabilities are averaged, not logits: of :math:`k` networks with outputs :math:`o_j`, the logits of
     classes are :math:`\log \frac{1}{k} \sum_j \mathrm{softmax}(o_j)`, and the log-odds are those of the mean
     probability. In training mode the outputs of all networks are returned, along a new first axis, so that
-    each has a loss of its own.
+    each can have its own loss.
 
     >>> both = kafnets.nn.Averaged([nn.Linear(3, 2), nn.Linear(3, 2)], "softmax").eval()
     >>> both(torch.randn(5, 3)).shape
@@ -28,8 +28,8 @@ class Averaged(nn.Module):
 
     Args:
         members: the networks, which take the same inputs.
-        link: what their outputs are: "identity" for numbers, "logistic" for log-odds, "softmax" for logits of
-            classes along the last axis, "log" for logarithms of numbers.
+        link: the meaning of their outputs: "identity" for numbers, "logistic" for log-odds, "softmax" for
+            logits of classes along the last axis, "log" for logarithms of numbers.
     """
 
     def __init__(self, members: Iterable[nn.Module], link: Link) -> None:
@@ -38,7 +38,7 @@ class Averaged(nn.Module):
         self.link = link
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Outputs of the same meaning as those of each network; all of them in training mode."""
+        """The averaged outputs; in training mode, the outputs of all networks."""
         outputs = torch.stack([member(inputs) for member in self.members])
         if self.training:
             return outputs
@@ -50,5 +50,5 @@ class Averaged(nn.Module):
         return logarithms.logsumexp(0) - math.log(len(self.members))
 
     def extra_repr(self) -> str:
-        """What is printed of it."""
+        """The text shown in ``repr``."""
         return f"link={self.link!r}"

@@ -1,4 +1,4 @@
-"""Learned activations that have become tables, for inference."""
+"""Learned activations as lookup tables, for inference."""
 
 import copy
 import warnings
@@ -26,16 +26,17 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class Baked(Activation):
-    r"""A learned activation as a table; :func:`kafnets.bake` makes it.
+    r"""A learned activation as a lookup table, created by :func:`kafnets.bake`.
 
-    Each function is a polynomial of degree 3 or 7 per cell of an even grid; the first and the last cell reach
-    to infinity. Inference only: gradients are refused.
+    Each function is a polynomial of degree 3 or 7 per cell of a uniform grid; the first and the last cell
+    extend to infinity. It is for inference only and has no gradients.
 
     Attributes:
         table: the coefficients, a buffer ``(groups, powers * cells)``; int8 with 8 bits.
-        error: a bound of the difference from what it was made of, beside rounding, which float32 does anyway.
-        proven: whether that follows from a formula; else it is twice the largest error seen at many places.
-        source: the class of what it was made of.
+        error: a bound on the difference from the original, in addition to float32 rounding.
+        proven: whether the bound follows from a formula; otherwise it is twice the largest error at many
+            points.
+        source: the class of the original.
     """
 
     facts: ClassVar[Facts] = Facts("baked", formula="polynomial per cell", plottable=True)
@@ -105,18 +106,19 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
     >>> torch.allclose(baked(x), net(x), atol=1e-5)
     True
 
-    A table is as large as the error asks for. For KAFs with a Gaussian kernel that follows from a bound of
-    their derivatives (see :mod:`kafnets.nn.tables`); for others, and for KAFs added to a base, the error is
-    measured at many places and doubled. The bound is for each activation, not for the outputs of the model.
+    The size of a table is determined by the allowed error. For KAFs with a Gaussian kernel, it follows from a
+    bound on their derivatives (see :mod:`kafnets.nn.tables`); for others, and for KAFs added to a base, the
+    error is measured at many points and doubled. The bound holds for each activation, not for the outputs of
+    the model.
 
-    What is not learned, or cheaper than a table, stays as it is: fixed functions, and whatever has corners at
-    learned places. A warning names what could have been expected to become a table and did not.
+    Fixed functions, and functions with corners at learned positions, are not replaced. A warning names
+    learned activations that were not replaced.
 
     Args:
-        model: any network, or an activation alone. It is left unchanged; the copy is in evaluation mode, and
-            none of its parameters asks for a gradient.
-        error: the largest error of an activation: relative to its value where that is beyond 1. None: 1e-6,
-            or 1e-3 with 8 bits.
+        model: any network, or an activation alone. It is not changed; the copy is in evaluation mode, and
+            none of its parameters requires a gradient.
+        error: the maximum error of an activation, relative to its value where that exceeds 1. None: 1e-6, or
+            1e-3 with 8 bits.
         bits: 32, or 8 for tables of a quarter of the size, which adds an error of about 1% of the largest
             value: see :attr:`kafnets.nn.Baked.error`.
         degree: of the polynomials: 7 for few cells, which suits the native kernels and compiled C; 3 for

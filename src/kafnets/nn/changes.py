@@ -65,8 +65,7 @@ class LayerChange:
             now = f"{self.outside_after:.2%} outside {_interval(self.ends_after)}"
         if self.kept is not None:
             return f"{line}; unchanged: {self.kept}"
-        moved = f"functions changed by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
-        return f"{line}, now {now}; {moved}"
+        return f"{line}, now {now}; {in_words('functions', self.rms_error, self.largest_error)}"
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,13 @@ class DictionaryChanges:
     def __str__(self) -> str:
         lines = [str(layer) for layer in self.layers]
         if not math.isnan(self.output_rms):
-            lines.append(f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
+            lines.append(in_words("outputs", self.output_rms, self.output_largest))
         return "\n".join(lines)
+
+
+def in_words(what: str, rms: float, largest: float) -> str:
+    """A change, as all reports on models state it."""
+    return f"{what} changed by {rms:.2g} (rms), at most {largest:.2g}"
 
 
 def _interval(ends: tuple[float, float]) -> str:

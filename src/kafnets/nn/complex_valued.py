@@ -1,4 +1,4 @@
-"""Activations of complex numbers: split and fully complex KAFs, and what they are compared with."""
+"""Activations of complex numbers: split and fully complex KAFs, and common ones for comparison."""
 
 import math
 from collections.abc import Callable
@@ -80,8 +80,8 @@ class Split(_Complex):
     torch.complex64
 
     Args:
-        activation: any real one that keeps shapes. Of one with parameters per channel there are two for each
-            complex channel: first that of the real part, then that of the imaginary part.
+        activation: any real activation that preserves shapes. With parameters per channel, it needs two
+            channels for each complex one: first the real part, then the imaginary part.
         dim: the channel axis.
     """
 
@@ -104,7 +104,7 @@ class SplitKAF(Split):
     >>> net(torch.randn(5, 4, dtype=torch.complex64)).shape
     torch.Size([5, 8])
 
-    It runs on the same kernels as :class:`kafnets.KAF`. ``init="relu"`` starts as split ReLU.
+    It uses the same kernels as :class:`kafnets.KAF`. With ``init="relu"`` it is initialized like split ReLU.
 
     Source: Scardapane, Van Vaerenbergh, Hussain, Uncini, Complex-valued neural networks with non-parametric
     activation functions, 2018.
@@ -131,7 +131,7 @@ class SplitKAF(Split):
 
 
 class ModReLU(_Complex):
-    r"""modReLU: :math:`\max(0, |z| + b) \, z / |z|` with a learned b for each channel; phases stay.
+    r"""modReLU: :math:`\max(0, |z| + b) \, z / |z|` with a learned b per channel, which preserves phases.
 
     >>> kafnets.nn.ModReLU(8)(torch.randn(5, 8, dtype=torch.complex64)).shape
     torch.Size([5, 8])
@@ -140,7 +140,7 @@ class ModReLU(_Complex):
 
     Args:
         num_features: N, the number of complex channels along ``dim``.
-        bias: the first value of b. 0 is the identity, which is left as b moves.
+        bias: the initial value of b; 0 gives the identity.
         dim: the channel axis.
         device, dtype: of b; a real type.
     """
@@ -177,10 +177,10 @@ class Cardioid(_Complex):
 class ComplexKAF(_Complex):
     r"""Fully complex KAF: :math:`g(z) = \sum_{n,m} \alpha_{n,m} \, \kappa(z, d_n + i d_m)`, a grid of D x D.
 
-    Coefficients are complex. With ``kernel="gaussian"`` :math:`\kappa(z, w) = \exp(-\gamma |z - w|^2)`: any
-    continuous function of the dictionary's square can be learned, and far away it is 0. With
+    Coefficients are complex. With ``kernel="gaussian"``, :math:`\kappa(z, w) = \exp(-\gamma |z - w|^2)`: g
+    can approximate any continuous function on the square of the dictionary, and is 0 far outside. With
     ``kernel="complex_gaussian"`` :math:`\kappa(z, w) = \exp(-\gamma (z - w^*)^2)`, the complex Gaussian: g is
-    holomorphic, cannot follow functions that are not, and grows as :math:`\exp(\gamma (\Im z)^2)`.
+    holomorphic, cannot approximate functions that are not, and grows as :math:`\exp(\gamma (\Im z)^2)`.
 
     >>> net = nn.Sequential(nn.Linear(4, 8, dtype=torch.complex64), kafnets.nn.ComplexKAF(8))
     >>> net(torch.randn(5, 4, dtype=torch.complex64)).shape
@@ -192,16 +192,16 @@ class ComplexKAF(_Complex):
     Args:
         num_features: N, the number of complex channels along ``dim``.
         dictionary_size: D, elements along each axis.
-        boundary: the grid reaches from ``-boundary`` to ``boundary`` along each axis.
+        boundary: the grid extends from ``-boundary`` to ``boundary`` along each axis.
         kernel: "gaussian" or "complex_gaussian".
         gamma: the bandwidth; None: :math:`\sqrt 2 / (6 \Delta^2)` for a spacing of :math:`\Delta`, the rule
             for 2D-KAFs.
         init: None: independent complex normal values of variance 0.3. A name ("identity", "split_relu",
-            "split_tanh", "modrelu", "cardioid") or a function of complex tensors: followed by ridge
-            regression on the grid.
+            "split_tanh", "modrelu", "cardioid") or a function of complex tensors: approximated by
+            ridge regression on the grid.
         dim: the channel axis.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
         dtype: complex64 or complex128; None: complex64.
 
     Attributes:

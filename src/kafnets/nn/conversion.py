@@ -5,6 +5,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from kafnets.nn.changes import in_words
+
 
 @dataclass(frozen=True)
 class LayerConversion:
@@ -29,8 +31,8 @@ class LayerConversion:
     largest_error: float
 
     def __str__(self) -> str:
-        moved = f"outputs changed by {self.rms_error:.2g} (rms), {self.largest_error:.2g} at most"
-        return f"{self.name}: {self.before} became {self.after}; {moved}"
+        changed = in_words("outputs", self.rms_error, self.largest_error)
+        return f"{self.name}: {self.before} became {self.after}; {changed}"
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,7 @@ class Conversion:
 
     def __str__(self) -> str:
         lines = [*map(str, self.layers), *(f"not replaced: {each}" for each in self.not_replaced)]
-        moved = f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most"
-        return "\n".join([*lines, moved])
+        return "\n".join([*lines, in_words("outputs", self.output_rms, self.output_largest)])
 
 
 class CallByCall(nn.ModuleList):

@@ -1,4 +1,4 @@
-"""Learned activations in place of those that a model has."""
+"""Replacing the activations of a model by learned ones."""
 
 import copy
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ def convert(
     trace: bool = False,
     back: bool = False,
 ) -> nn.Module:
-    r"""A copy of a model with learned activations, which start as what they replace.
+    r"""A copy of a model with learned activations, initialized like those that they replace.
 
-    The model is run once, in evaluation mode, to see how many channels each activation is given and on which
-    axis they are. The result has an attribute ``conversion``, a :class:`Conversion` to print: how far the
-    outputs of each layer moved, and which activations could not be replaced.
+    The model is run once, in evaluation mode, to determine the number of channels of each activation and
+    their axis. The result has an attribute ``conversion``, a printable :class:`Conversion`: how much the
+    outputs of each layer changed, and which activations could not be replaced.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 2))
     >>> images = torch.randn(4, 3, 8, 8)
@@ -52,22 +52,23 @@ def convert(
     True
 
     Args:
-        model: any module. It is left as it is.
-        activations: by class, what takes its place: a name with or without options, such as "kaf" or
-            "kaf(dictionary_size=10)", or a function that makes a module from the number of features.
-        example_input: what to call the model with: a tensor, a tuple of arguments or a mapping of keywords.
+        model: any module. It is not changed.
+        activations: the replacement for each class: a name with or without options, such as "kaf" or
+            "kaf(dictionary_size=10)", or a function that creates a module from the number of features.
+        example_input: arguments of the model: a tensor, a tuple of arguments or a mapping of keyword
+            arguments.
         start: "base": KAFs are added to the function they replace, with coefficients of 0, so that outputs
-            are equal; it has to be one of ``kafnets.fixed_functions.FUNCTIONS``. "ridge": their coefficients
-            follow it by ridge regression on the dictionary, for any function of one value.
+            are equal; it must be one of ``kafnets.fixed_functions.FUNCTIONS``. "ridge": their coefficients
+            approximate it by ridge regression on the dictionary, for any function of one value.
         share: "channel": a function per channel; "layer": one for all channels; or the number of functions
             per layer, each shared by neighboring channels.
-        shared_modules: of a module that is used in several places, or called several times: "split": each
-            place and each call gets its own; "keep": one for all.
-        weights: "copied", or "shared": the result has the parameters and buffers of the model itself.
-        trace: replace calls of functions too, such as ``F.relu``, by tracing the model with ``torch.fx``. The
-            result is a ``torch.fx.GraphModule``.
-        back: undo it: a copy of a converted model with the activations that it had before. All other
-            arguments but ``weights`` do not count. Functions that ``trace`` replaced become modules.
+        shared_modules: for a module that is used in several places or called several times: "split": each
+            place and each call gets its own functions; "keep": they share them.
+        weights: "copied", or "shared": the result shares parameters and buffers with the model.
+        trace: also replace calls of functions, such as ``F.relu``, by tracing the model with ``torch.fx``.
+            The result is a ``torch.fx.GraphModule``.
+        back: undo a conversion: a copy of a converted model with its original activations. All other
+            arguments except ``weights`` are ignored. Functions that ``trace`` replaced become modules.
 
     Returns:
         The converted copy.

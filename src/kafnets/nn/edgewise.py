@@ -1,4 +1,4 @@
-"""A layer in which every connection has a function of its own."""
+"""A layer in which every connection has its own learned function."""
 
 import math
 from dataclasses import replace
@@ -26,8 +26,8 @@ class EdgewiseKAF(DictionaryModule):
 
     .. math:: y_o = b_o + \sum_i \Bigl( w_{o,i} \, b(x_i) + \sum_k \alpha_{o,i,k} \, \kappa(x_i, d_k) \Bigr)
 
-    It stands in the place of a linear map *and* its activation, with D + 1 numbers per connection where a KAF
-    has D per neuron:
+    It replaces a linear map *and* its activation, with D + 1 parameters per connection; a KAF has D per
+    neuron:
 
     >>> first, second = kafnets.EdgewiseKAF(48, 32, boundary=1.0), kafnets.EdgewiseKAF(32, 11)
     >>> nn.Sequential(first, nn.LayerNorm(32), second)(torch.rand(5, 48)).shape
@@ -43,7 +43,7 @@ class EdgewiseKAF(DictionaryModule):
         in_features: the size of the last axis of the input.
         out_features: that of the output.
         dictionary_size: D, the number of dictionary elements, equispaced.
-        boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
+        boundary: the dictionary extends from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with bandwidth :math:`1 / \Delta^2`, for a spacing of :math:`\Delta`,
             not learned. The paper's rule of thumb, six times less, is for larger dictionaries: with the few
             elements of a connection, kernels would be so wide that all functions are similar.

@@ -1,4 +1,4 @@
-"""Numbers of a table as several numbers each, by functions that are learned per feature."""
+"""Numerical embeddings: learned functions of single features of a table."""
 
 import math
 from collections.abc import Sequence
@@ -46,15 +46,16 @@ class _Embedding(Resettable):
 class KAFEmbedding(_Embedding):
     r"""Functions of single features, learned by KAFs: a numerical embedding for tables.
 
-    Behind the features stand, for each chosen one, ``outputs`` functions of it,
+    The features are followed by ``outputs`` functions of each chosen feature,
 
     .. math:: e_{f,j}(x) = \sum_i \alpha_{f,j,i} \, \kappa(q_f(x), d_i),
 
     where :math:`q_f` spreads the feature's values evenly over the dictionary: the share of training rows
-    below x, mapped to the dictionary's range, by linear interpolation between quantiles. So the dictionary's
-    elements are quantiles of the feature, dense where rows are dense. :meth:`learn_quantiles` finds them;
-    before, q is the identity. Functions start as cosines of random low frequencies, since a sum of equispaced
-    Gaussians with coefficients :math:`\cos(\omega d_i + b)` is nearly a cosine itself.
+    below x, mapped to the dictionary's range, by linear interpolation between quantiles. The dictionary's
+    elements are therefore quantiles of the feature, dense where rows are dense. :meth:`learn_quantiles`
+    computes them; before that, q is the identity. Functions are initialized as cosines of random low
+    frequencies, since a sum of equispaced Gaussians with coefficients :math:`\cos(\omega d_i + b)` is nearly
+    a cosine itself.
 
     >>> layer = kafnets.nn.KAFEmbedding(5, columns=[0, 2], outputs=4)
     >>> layer(torch.randn(3, 5)).shape
@@ -62,15 +63,15 @@ class KAFEmbedding(_Embedding):
 
     Args:
         inputs: the number of features, along the last axis.
-        columns: which of them are embedded; None: all. Those of two values gain nothing by it.
+        columns: the features to embed; None: all. Features with two values do not benefit from it.
         outputs: functions per feature.
         dictionary_size: elements of each expansion.
-        boundary: the dictionary reaches from minus this to this.
-        frequency: deviation of the first frequencies :math:`\omega`.
-        scale: largest value of the functions at the start.
-        generator: source of the first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        boundary: the dictionary extends from ``-boundary`` to ``boundary``.
+        frequency: standard deviation of the initial frequencies :math:`\omega`.
+        scale: largest initial value of the functions.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
 
     Attributes:
         functions: the :class:`kafnets.KAF` of all functions.
@@ -107,7 +108,7 @@ class KAFEmbedding(_Embedding):
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Cosines of random frequencies and phases."""
+        """Reset the functions to cosines with random frequencies and phases."""
         alpha = self.functions.alpha
         random: dict[str, Any] = {"generator": generator, "dtype": torch.float64}
         frequencies = torch.randn(len(alpha), 1, **random) * self.frequency
@@ -134,7 +135,7 @@ class KAFEmbedding(_Embedding):
 
 
 class PeriodicEmbedding(_Embedding):
-    r"""Cosines of single features, mixed linearly: the numerical embedding of RealMLP, as a rival.
+    r"""Linear combinations of cosines of single features: the numerical embedding of RealMLP.
 
     .. math:: e_{f,j}(x) = c_{f,j} + \sum_k w_{f,j,k} \cos(\omega_{f,k} x + b_{f,k})
 
@@ -143,13 +144,13 @@ class PeriodicEmbedding(_Embedding):
 
     Args:
         inputs: the number of features, along the last axis.
-        columns: which of them are embedded; None: all.
+        columns: the features to embed; None: all.
         outputs: functions per feature.
         frequencies: cosines per feature.
-        frequency: deviation of the first frequencies.
-        generator: source of the first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        frequency: standard deviation of the initial frequencies.
+        generator: for random initial values; None: torch's default one.
+        device: of the parameters.
+        dtype: of the parameters.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ State = tuple[Tensor, ...]
 
 
 def kaf_of_gates(channels: int, options: KAFOptions, device: Any, dtype: Any) -> KAF:
-    """The KAFs of one cell, for all its gates at once. Coefficients start at 0 unless told otherwise."""
+    """The KAFs of one cell, for all its gates at once. By default, coefficients are initialized to 0."""
     if strange := options.keys() - KAFOptions.__annotations__.keys():
         raise TypeError(
             f"{', '.join(sorted(strange))} is not an option of gates: the options are "
@@ -56,7 +56,7 @@ def gru_step(kaf: KAF, weight_hh: Tensor, bias_hh: Tensor | None, projected: Ten
 
 
 class WithGates(nn.Module):
-    """What cells and layers share: their KAFs start anew with the weights, and when torch's are loaded."""
+    """Base class of cells and layers: KAFs are reset with the weights, and when torch's are loaded."""
 
     gate_count: ClassVar[int]
     """Gates per neuron."""
@@ -84,9 +84,21 @@ class WithGates(nn.Module):
 
 
 class _Cell(WithGates, nn.RNNCellBase):
-    """Rows and state of one step, for a single sequence as for many."""
+    """One step of a single sequence or of a batch; subclasses also derive from torch's cell."""
 
     states: ClassVar[int]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        **gates: Unpack[KAFOptions],
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.gates = kaf_of_gates(self.gate_count * hidden_size, gates, device, dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         if isinstance(input, Proxy):
@@ -118,7 +130,8 @@ class _Cell(WithGates, nn.RNNCellBase):
 class LSTMCell(_Cell, nn.LSTMCell):
     r"""``nn.LSTMCell`` whose three gates are :math:`\sigma(\frac12 g(s) + \frac12 s)` with KAFs g.
 
-    Each gate of each neuron learns its own g, which starts as the identity: see :class:`kafnets.nn.LSTM`.
+    Each gate of each neuron learns its own g, which is initialized as the identity: see
+    :class:`kafnets.nn.LSTM`.
 
     >>> cell = kafnets.nn.LSTMCell(4, 8)
     >>> hidden, state = cell(torch.randn(5, 4))
@@ -135,18 +148,6 @@ class LSTMCell(_Cell, nn.LSTMCell):
     """
 
     gate_count, states = 3, 2
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        **gates: Unpack[KAFOptions],
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.gates = kaf_of_gates(3 * hidden_size, gates, device, dtype)
 
     def _step(self, rows: Tensor, state: State) -> State:
         bias = self.bias_ih + self.bias_hh if self.bias else None
@@ -168,18 +169,6 @@ class GRUCell(_Cell, nn.GRUCell):
     """
 
     gate_count, states = 2, 1
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        **gates: Unpack[KAFOptions],
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.gates = kaf_of_gates(2 * hidden_size, gates, device, dtype)
 
     def _step(self, rows: Tensor, state: State) -> State:
         projected = linear(rows, self.weight_ih, self.bias_ih)

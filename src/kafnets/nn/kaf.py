@@ -22,7 +22,7 @@ LARGEST_GAMMA = 1e30
 
 
 class KAFOptions(TypedDict, total=False):
-    """What modules that hold KAFs hand on to them."""
+    """The options that modules containing KAFs pass on to them."""
 
     groups: int | None
     dictionary_size: int | None
@@ -34,7 +34,7 @@ class KAFOptions(TypedDict, total=False):
 
 
 class KernelActivation(DictionaryModule, Activation):
-    """What KAF and 2D-KAF share: their arguments, and their parameters."""
+    """Base class of KAF and 2D-KAF, with their arguments and parameters."""
 
     mixing_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
     undecayed_parameters: ClassVar[tuple[str, ...]] = ("base_weight", "log_gamma")
@@ -166,7 +166,7 @@ class KAF(KernelActivation):
         groups: the number of functions, each shared by N / groups neighboring channels. None: one per
             channel.
         dictionary_size: D, the number of dictionary elements, equispaced. None: 20.
-        boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
+        boundary: the dictionary extends from ``-boundary`` to ``boundary``.
         kernel: None: ``Gaussian()`` with the paper's rule of thumb for its bandwidth.
         tails: the function outside the dictionary. "zero", as in the paper: the sum of kernels, which tends
             to 0 for the Gaussian; "constant": the value at the edge; "linear": a line with the value and

@@ -15,7 +15,7 @@ class KAF2D(KernelActivation):
 
     .. math:: g(s_{2k}, s_{2k+1}) = \sum_{i,j} \alpha_{k,i,j} \, \kappa((s_{2k}, s_{2k+1}), (d_i, d_j))
 
-    The channel axis halves, so the next layer takes ``num_features // 2``:
+    The number of channels is halved, so the next layer takes ``num_features // 2``:
 
     >>> net = nn.Sequential(nn.Linear(18, 300), kafnets.KAF2D(300), nn.Linear(150, 1))
     >>> net(torch.randn(5, 18)).shape
@@ -23,7 +23,7 @@ class KAF2D(KernelActivation):
 
     Arguments as for :class:`KAF`, with ``num_features`` even (``KAF2D()``: one function for all pairs), the
     initializers given one per pair, and a ``dictionary_size`` of 10; ``alpha`` is
-    ``(groups, dictionary_size, dictionary_size)``, with a group per pair unless told otherwise. The rule of
+    ``(groups, dictionary_size, dictionary_size)``, by default with one group per pair. The rule of
     thumb for the bandwidth is multiplied by :math:`\sqrt 2`. Kernels without a two-dimensional form are
     refused.
     """

@@ -24,23 +24,16 @@ class LearnedDictionaryKAF(Expanding):
     .. math:: g(s) = \sum_i \alpha_i \exp(-\gamma (s - d_i)^2), \quad
               d_i = d_1 + \sum_{j < i} \log(1 + e^{r_j})
 
-    The elements stay in order by construction, whatever is learned: each is the one before it plus a
-    positive step. They start equispaced, so that the function starts as a KAF. The bandwidth is fixed.
+    The elements stay in order by construction: each is the one before it plus a positive step. They are
+    initialized equispaced, so that the function initially equals a KAF. The bandwidth is fixed.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        shared: one dictionary for the layer, or else one for each function.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
+        shared: one dictionary for the layer instead of one per function.
         dictionary_size: D, the number of dictionary elements. None: 20.
-        boundary: the dictionary first reaches from ``-boundary`` to ``boundary``.
-        gamma: the bandwidth. None: the paper's rule of thumb for the first dictionary.
-        base: a fixed function to add the sum to, by name, or a :class:`kafnets.Base` of form "fixed".
-        init: first values of the coefficients, as in :class:`kafnets.KAF`.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        boundary: the dictionary initially extends from ``-boundary`` to ``boundary``.
+        gamma: the bandwidth. None: the paper's rule of thumb for the initial dictionary.
+        base: a fixed function that the sum is added to, by name, or a :class:`kafnets.Base` of form "fixed".
+        init: initial coefficients, as in :class:`kafnets.KAF`.
 
     Attributes:
         alpha: the coefficients, ``(groups, dictionary_size)``.

@@ -1,4 +1,4 @@
-"""Watching KAFs while they train: whether their inputs meet their dictionaries, and whether they live."""
+"""Monitoring KAFs during training: inputs outside the dictionaries, and dead functions."""
 
 import functools
 import math
@@ -65,17 +65,18 @@ class Monitor:
         self._handles = [model.register_forward_pre_hook(self._count)]
 
     def remove(self) -> None:
-        """Stop watching. ``rows`` stay."""
+        """Stop monitoring. ``rows`` are kept."""
         self._active = False
         for handle in (*self._handles, *self._looks.values(), *self._waiting):
             handle.remove()
         self._handles, self._looks, self._waiting = [], {}, []
 
     def summary(self) -> dict[str, float]:
-        """What was seen since the last call, a number per layer and measure, such as "1/outside".
+        """Statistics since the last call, one number per layer and measure, such as "1/outside".
 
-        Shares and norms of gradients are means, norms of coefficients the last ones. Afterwards ``rows`` are
-        empty and steps are counted from 1 again, so that the next summary does not depend on this one.
+        Shares and norms of gradients are means, norms of coefficients the most recent ones. Afterward
+        ``rows`` are empty and steps are counted from 1 again, so that the next summary does not depend on
+        this one.
         """
         found: dict[str, list[float]] = {}
         for row in self.rows:

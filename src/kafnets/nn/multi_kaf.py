@@ -20,7 +20,7 @@ from kafnets.starts import Init
 
 @dataclass(frozen=True)
 class Mixture(Kernel):
-    """The mean of several kernels, which a :class:`MultiKAF` starts from."""
+    """The mean of several kernels, the initial kernel of a :class:`MultiKAF`."""
 
     kernels: tuple[Kernel, ...]
     refusal_2d: ClassVar[str | None] = "a mixture is for functions of one input"
@@ -46,26 +46,19 @@ class MultiKAF(Expanding):
 
     .. math:: g(s) = \sum_m w_m \sum_i \alpha_i \kappa_m(s, d_i)
 
-    Any kernels of this package, or of your own, can be mixed. Those that are Gaussians with a fixed bandwidth
-    are computed by the native kernels; so is the whole where all are. It starts from equal weights.
+    Any kernels of this package, or custom ones, can be mixed. Gaussians with a fixed bandwidth are computed
+    by the native kernels. The weights are initialized to be equal.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        kernels: the kernels to mix, two or more. None: three Gaussians, with a quarter of the bandwidth
-            by the rule of thumb, with that, and with four times as much.
+        kernels: the kernels to mix, two or more. None: three Gaussians, with a quarter of the rule of thumb's
+            bandwidth, with that bandwidth, and with four times as much.
         weights: "simplex" keeps the weights of each neuron positive with a sum of 1, as a softmax of what is
             stored; "free" lets them take any values.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         dictionary_size: D, the number of dictionary elements, equispaced. None: 20.
-        boundary: the dictionary reaches from ``-boundary`` to ``boundary``.
-        tails: how the sum goes on outside the dictionary, as in :class:`kafnets.KAF`.
-        base: a fixed function to add the sum to, by name, or a :class:`kafnets.Base` of form "fixed".
-        init: first values of the coefficients, as in :class:`kafnets.KAF`.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
+        boundary: the dictionary extends from ``-boundary`` to ``boundary``.
+        tails: the function outside the dictionary, as in :class:`kafnets.KAF`.
+        base: a fixed function that the sum is added to, by name, or a :class:`kafnets.Base` of form "fixed".
+        init: initial coefficients, as in :class:`kafnets.KAF`.
 
     Attributes:
         alpha: the coefficients, which all kernels of a neuron share, ``(groups, dictionary_size)``.
@@ -139,7 +132,7 @@ class MultiKAF(Expanding):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """What is mixed, with bandwidths resolved."""
+        """The kernels, with their bandwidths."""
         assert isinstance(self.first.kernel, Mixture)
         return self.first.kernel.kernels
 

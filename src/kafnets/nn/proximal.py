@@ -1,4 +1,4 @@
-"""Penalties whose zeros are zeros: an exact proximal step after each step of an optimizer."""
+"""Penalties that give exact zeros, by a proximal step after each step of an optimizer."""
 
 import math
 
@@ -12,7 +12,7 @@ from kafnets.nn.regularization import mixing_coefficients
 def proximal(
     optimizer: torch.optim.Optimizer, model: nn.Module, strength: float, *, group: bool = False
 ) -> RemovableHandle:
-    r"""Penalize mixing coefficients such that they become exactly 0.
+    r"""Penalize mixing coefficients so that they become exactly 0.
 
     After each step of the optimizer, the coefficients :math:`\alpha` of a model become
 
@@ -21,7 +21,7 @@ def proximal(
     with the learning rate :math:`\eta` of their parameter group. For :math:`\Omega(a) = \sum_i |a_i|` that is
     :math:`\mathrm{sign}(\alpha_i) \max(|\alpha_i| - \eta \lambda, 0)`; for the sum of the neurons' norms,
     :math:`\Omega(a) = \sum_n \|a_n\|_2`, it is :math:`\alpha_n \max(1 - \eta \lambda / \|\alpha_n\|_2, 0)`.
-    Adding :func:`kafnets.penalty` to the loss has the same minimum, but leaves small values for zeros.
+    Adding :func:`kafnets.penalty` to the loss has the same minimum, but leaves small values instead of zeros.
 
     >>> model = kafnets.mlp(8, (16,), 1, "kaf")
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -34,13 +34,13 @@ def proximal(
     True
 
     Args:
-        optimizer: any whose parameter groups have a learning rate.
+        optimizer: any optimizer whose parameter groups have a learning rate.
         model: any module that contains ours, at any depth.
         strength: :math:`\lambda \ge 0`.
-        group: one group per neuron, which switches off whole neurons; else single coefficients.
+        group: penalize whole neurons, one group per neuron, instead of single coefficients.
 
     Returns:
-        A handle whose ``remove()`` ends it.
+        A handle whose ``remove()`` stops it.
 
     Source: N. Parikh and S. Boyd, Proximal algorithms, 2014, sections 6.5.2 and 6.5.1.
     """

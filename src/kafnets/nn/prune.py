@@ -23,15 +23,17 @@ STRAIGHT = 1e-2
 def prune(model: nn.Module, data: Batches, tolerance: float = 1e-3) -> nn.Module:
     r"""A smaller copy of a model, with the same outputs on some data within a tolerance.
 
-    Layer by layer, as many as the tolerance allows of these are done, those that matter least first:
+    Layer by layer, these changes are made as far as the tolerance allows, those with the smallest effect
+    first:
 
-    * Neurons whose outputs are constant on the data are removed, and the constant goes into the next bias.
+    * Neurons whose outputs are constant on the data are removed, and the constant is added to the next bias.
     * Neurons that are linear on the data, :math:`g(s) = p s + q`, and sums of other linear ones are removed,
-      and their weights go to those. If all of a dense layer are linear, it becomes one map with the next.
+    and their weights are added to those. If all neurons of a dense layer are linear, it is merged with the
+    next one.
     * Dictionary elements at both ends, and single coefficients, are dropped.
 
-    Nothing is estimated: after each change the model is run on the data, and its outputs compared with those
-    of the model that was given. The result has an attribute ``pruning``, a :class:`Pruning` to print.
+    After each change the model is run on the data, and its outputs are compared with those of the original.
+    The result has an attribute ``pruning``, a printable :class:`Pruning`.
 
     >>> model = kafnets.mlp(8, (16,), 1, "kaf")
     >>> with torch.no_grad():
@@ -41,12 +43,12 @@ def prune(model: nn.Module, data: Batches, tolerance: float = 1e-3) -> nn.Module
     Linear(in_features=8, out_features=4, bias=True)
 
     Args:
-        model: any that ``torch.fx`` can trace; it is left as it is. Neurons are taken out between two dense
-            or convolutional layers that follow each other, with KAFs, 2D-KAFs, or activations of torch, and
-            normalization, pooling and dropout between them. Others, such as residual branches, stay as they
-            are and are named in the report.
-        data: as for :func:`kafnets.calibrate`: what the model should compute the same for.
-        tolerance: how far any output may move, in absolute terms.
+        model: any module that ``torch.fx`` can trace; it is not changed. Neurons are removed between
+            consecutive dense or convolutional layers, with KAFs, 2D-KAFs, or activations of torch, and
+            normalization, pooling and dropout between them. Others, as in residual branches, are not changed
+            and are named in the report.
+        data: inputs for which the outputs should be preserved, as for :func:`kafnets.calibrate`.
+        tolerance: the maximum absolute change of any output.
 
     Returns:
         The smaller copy.

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from kafnets.nn.changes import in_words
+
 
 @dataclass(frozen=True)
 class LayerPruning:
@@ -65,5 +67,5 @@ class Pruning:
     def __str__(self) -> str:
         lines = [*map(str, self.layers), *(f"not pruned: {each}" for each in self.refused)]
         lines.append(f"{self.parameters_before:,} parameters, now {self.parameters_after:,}")
-        lines.append(f"outputs changed by {self.output_rms:.2g} (rms), {self.output_largest:.2g} at most")
+        lines.append(in_words("outputs", self.output_rms, self.output_largest))
         return "\n".join(lines)

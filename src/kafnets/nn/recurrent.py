@@ -1,4 +1,4 @@
-"""LSTM and GRU layers with flexible gates, as torch's own from outside."""
+"""LSTM and GRU layers with flexible gates and the interface of torch's layers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -142,7 +142,7 @@ class LSTM(_Layers):
 
     .. math:: \sigma(\tfrac12 g(s) + \tfrac12 s), \qquad g(s) = s + \sum_i \alpha_i \kappa(s, d_i),
 
-    with a KAF g of its own that starts as the identity: with :math:`\alpha = 0` all gates are torch's. The
+    with its own KAF g, initialized as the identity: with :math:`\alpha = 0`, all gates are torch's. The
     gates of one step are computed in one call, and the inputs of all steps are projected before the loop.
 
     >>> lstm = kafnets.nn.LSTM(4, 8, num_layers=2, batch_first=True)
@@ -150,7 +150,8 @@ class LSTM(_Layers):
     >>> output.shape, hidden.shape
     (torch.Size([5, 7, 8]), torch.Size([2, 5, 8]))
 
-    The state of an ``nn.LSTM`` can be loaded; gates then start anew, so that the function is the same:
+    The state dict of an ``nn.LSTM`` can be loaded; the gates are then reset, so that the function is the
+    same:
 
     >>> lstm.load_state_dict(nn.LSTM(4, 8, num_layers=2).state_dict())
     <All keys matched successfully>
@@ -159,14 +160,14 @@ class LSTM(_Layers):
     gates using kernel activation functions, 2018.
 
     Args:
-        input_size: as for ``nn.LSTM``, as are all arguments that are not named here, inputs (packed
-            sequences, too), states and outputs.
+        input_size: as for ``nn.LSTM``; the same applies to all arguments not listed here, to inputs
+            (including packed sequences), states and outputs.
         gates: ``dictionary_size``, ``boundary``, ``kernel``, ``tails``, ``dictionary``, ``init`` and
             ``groups`` as for :class:`kafnets.KAF`. ``groups=3`` is one function per gate, for all neurons.
 
     Attributes:
         gates_l0: the KAFs of the first layer, of 3 * hidden_size channels: input, forget and output gates;
-            ``gates_l0_reverse``, ``gates_l1`` and so on where there are more.
+            ``gates_l0_reverse``, ``gates_l1`` and so on if there are more.
     """
 
     gate_count, states = 3, 2
@@ -207,7 +208,7 @@ class GRU(_Layers):
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype: as for
-            ``nn.GRU``, as are inputs (packed sequences, too), states and outputs.
+            ``nn.GRU``; the same applies to inputs (including packed sequences), states and outputs.
         gates: as for :class:`LSTM`; ``groups=2`` is one function per gate, for all neurons.
 
     Attributes:

@@ -1,10 +1,10 @@
-"""Keeping coefficients small: penalties, and parameter groups for weight decay and learning rates.
+"""Penalties, and parameter groups for weight decay and learning rates.
 
-A module tells what its own parameters are by class attributes, all tuples of names:
-``mixing_parameters`` (coefficients of an expansion, which may decay, first axis over neurons),
-``l2_parameters`` (which may decay, but are not to be driven to 0 one by one) and ``undecayed_parameters``.
-Everything else follows the usual rule: matrices and filters decay; biases, normalization weights and slopes,
-which have one axis or none, do not.
+A module declares the type of its parameters in class attributes, all tuples of names:
+``mixing_parameters`` (coefficients of an expansion, with the first axis over neurons), ``l2_parameters``
+(weight decay applies, but no penalty that drives single ones to 0) and ``undecayed_parameters``. All others
+follow the usual rule: weight decay applies to matrices and filters, but not to biases, normalization weights
+and slopes, which have one axis or none.
 """
 
 import math
@@ -19,7 +19,7 @@ from kafnets.registry import Facts
 
 
 def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
-    r"""The size of all mixing coefficients in a model, as one number to add to a loss.
+    r"""A penalty on all mixing coefficients of a model, to be added to a loss.
 
     >>> model = kafnets.mlp(8, (16, 16), 1, "kaf")
     >>> loss = model(torch.randn(5, 8)).square().mean() + 1e-4 * kafnets.penalty(model, p=2, group=True)
@@ -27,10 +27,10 @@ def penalty(model: nn.Module, p: int = 1, *, group: bool = False) -> Tensor:
     Args:
         model: any module that contains ours, at any depth. Shared modules count once.
         p: 1 for :math:`\sum |\alpha|`, which drives single coefficients to 0; 2 for
-            :math:`\sum \alpha^2`, which also counts parameters that may decay by :math:`\ell_2` only, those
+            :math:`\sum \alpha^2`, which also includes parameters with an :math:`\ell_2` penalty only, those
             of APL and PELU.
-        group: one group per neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of
-            a neuron to 0 together and so switches it off. Leave ``p`` at 2.
+        group: one group per neuron, :math:`\sum_n \|\alpha_n\|_2`, which drives all coefficients of a neuron
+            to 0 together and thereby switches it off. Requires ``p=2``.
 
     Returns:
         A scalar tensor, 0 for a model without mixing coefficients.
@@ -91,14 +91,14 @@ def param_groups(
         model: any module.
         weight_decay: for the weights of linear maps, convolutions and embeddings.
         mixing_decay: for mixing coefficients. None: as ``weight_decay``.
-        lr: the learning rate, which groups then carry. None: the optimizer's own. Schedulers multiply each
-            group's own rate, so that the ratio stays.
+        lr: the learning rate, stored in the groups. None: the optimizer's own. Schedulers multiply the
+            learning rate of each group, so that the ratio is preserved.
         activation_lr: a factor on it for all parameters of activations of this package: coefficients,
             bandwidths, weights of bases, slopes of ``kafnets.PReLU``. It needs ``lr``.
 
     Returns:
-        Groups named "weights", "mixing" and "undecayed". The last, with decay 0, holds biases,
-        normalization weights, a PReLU's slope, bandwidths, and all else with fewer than two axes. With an
+        Groups named "weights", "mixing" and "undecayed". The last one, with decay 0, contains biases,
+        normalization weights, slopes of PReLU, bandwidths, and all others with fewer than two axes. With an
         ``activation_lr`` other than 1, those among them that are part of activations are in "activations",
         and the linear maps inside ``kafnets.NetworkInNetwork`` in "activation_weights".
     """

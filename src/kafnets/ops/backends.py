@@ -1,4 +1,4 @@
-"""Which implementation runs: what is there, what was asked for."""
+"""The choice of the implementation."""
 
 import functools
 import os
@@ -23,7 +23,7 @@ asked = "auto"
 
 @dataclass(frozen=True)
 class Backend:
-    """What runs, and why."""
+    """An implementation, and the reason for its choice."""
 
     name: str
     reason: str
@@ -33,11 +33,12 @@ class Backend:
 
 
 def backend(device: torch.device | str = "cpu") -> Backend:
-    """What computes a Gaussian KAF with a fixed bandwidth on an equispaced dictionary, and why.
+    """The implementation of a Gaussian KAF with a fixed bandwidth on an equispaced dictionary, and the
+    reason.
 
-    On the CPU, KAFs with a learned bandwidth run there too. Other learned bandwidths, other kernels and
-    uneven dictionaries take the portable implementation, and the composite one where function transforms
-    (``torch.func``, forward mode) are active; ``torch.export`` always takes the composite one.
+    On the CPU, it also computes KAFs with a learned bandwidth. Other learned bandwidths, other kernels and
+    dictionaries that are not equispaced use the portable implementation, or the composite one under function
+    transforms (``torch.func``, forward mode); ``torch.export`` always uses the composite one.
 
     >>> print(kafnets.backend())  # doctest: +SKIP
     cpu: native kernels for avx512
@@ -54,7 +55,7 @@ def backend(device: torch.device | str = "cpu") -> Backend:
 
 
 def set_backend(name: str) -> None:
-    """Ask for one implementation, everywhere and from now on; ``"auto"`` chooses the fastest again.
+    """Select an implementation globally; ``"auto"`` chooses the fastest one again.
 
     >>> kafnets.set_backend("portable")
     >>> kafnets.backend().name
@@ -63,10 +64,10 @@ def set_backend(name: str) -> None:
 
     Args:
         name: ``"cpu"`` (native kernels), ``"triton"`` (CUDA devices), ``"portable"`` (plain torch, little
-            memory), ``"composite"`` (plain torch, the formula as it stands) or ``"auto"``.
+            memory), ``"composite"`` (plain torch, the plain formula) or ``"auto"``.
 
     Raises:
-        RuntimeError: at once if it cannot run here, later if it cannot run what it is given.
+        RuntimeError: immediately if it cannot run here, or later if it cannot handle its inputs.
     """
     global asked
     if name not in NAMES:
@@ -82,7 +83,7 @@ def set_backend(name: str) -> None:
 
 @contextmanager
 def use_backend(name: str) -> Iterator[None]:
-    """:func:`set_backend` for the length of a ``with`` block.
+    """:func:`set_backend` within a ``with`` block.
 
     >>> with kafnets.use_backend("composite"):
     ...     kafnets.backend().name
@@ -137,7 +138,7 @@ def triton_runner() -> Runner:
 
 @functools.cache
 def warn_once_without_native_kernels() -> None:
-    """Say that a faster way exists; once a process."""
+    """Warn that native kernels would be faster, once per process."""
     warnings.warn(
         "kafnets uses its portable backend, which is several times slower than its native kernels: "
         f"{native.loaded.description}. Reinstall with a C++ compiler present, or silence this with "

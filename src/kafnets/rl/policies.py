@@ -1,8 +1,7 @@
 """Policies of Stable-Baselines3 with any registered activation.
 
-Stable-Baselines3 calls ``activation_fn()`` without saying how many features come in, but most learned
-activations have parameters of their own for each. These policies know the widths, and are used as the usual
-ones are::
+Stable-Baselines3 calls ``activation_fn()`` without the number of features, but most learned activations have
+parameters for each feature. These policies know the widths, and are used like the usual ones::
 
     PPO(kafnets.rl.MlpPolicy, env, policy_kwargs={"activation": "kaf"})
 
@@ -26,7 +25,7 @@ ALONG = {"dim": -1}
 
 
 class Unsized(nn.Module):
-    """Stands where an activation belongs until the width is known."""
+    """A placeholder for an activation until the width is known."""
 
 
 class _Activated:
@@ -83,12 +82,12 @@ class _Activated:
 
 
 class MlpPolicy(_Activated, ActorCriticPolicy):
-    """For PPO and A2C: an actor and a critic, each with hidden layers of its own.
+    """For PPO and A2C: an actor and a critic with separate hidden layers.
 
-    Takes all that ``ActorCriticPolicy`` takes, but for ``activation_fn``, and:
+    Takes all arguments of ``ActorCriticPolicy`` except ``activation_fn``, and:
 
     * ``activation``: a registered name, such as "kaf"; see ``kafnets.names()``. Activations that change the
-      width are followed by linear maps of that width: with 2D-KAFs ``net_arch=[64, 64]`` is 64-32-64-32.
+    width are followed by linear maps of matching width: with 2D-KAFs ``net_arch=[64, 64]`` is 64-32-64-32.
     * ``activation_options``: for the activation, such as ``{"dictionary_size": 30}``.
     """
 

@@ -1,6 +1,6 @@
 """Estimators for scikit-learn: networks of learned activations for tables.
 
-They go wherever scikit-learn's own do: pipelines, grid search, cross-validation, pickles.
+They work like scikit-learn's own in pipelines, grid search, cross-validation and pickles.
 """
 
 from kafnets.sklearn.estimators import KafnetClassifier as KafnetClassifier

@@ -1,4 +1,4 @@
-"""What estimators share: their arguments, and how they learn."""
+"""The base class of the estimators."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -98,7 +98,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
 
     @property
     def module_(self) -> torch.nn.Module:
-        """The network, or those that are averaged."""
+        """The network, or the average of several."""
         return self.predictor_.model
 
     @property
@@ -112,7 +112,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         return copy.deepcopy(self.predictor_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class, the labels that are more likely than not, or the number."""
+        """The most likely class, the labels with a probability above one half, or the number."""
         check_is_fitted(self)
         return self.predictor_.predict(checked_rows(self, X, self.predictor_))
 
@@ -126,18 +126,18 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         n_jobs: int | None = None,
     ) -> Any:
-        """How much worse rows are predicted if one column is shuffled: a DataFrame, most important first.
+        """The decrease of the score if one column is shuffled: a DataFrame, most important first.
 
         Args:
-            X: rows, best such as were not learned from.
+            X: rows, preferably not used for training.
             y: their true values.
-            scoring: as in ``sklearn.inspection.permutation_importance``, which does it; by default ``score``.
-            n_repeats: how often each column is shuffled.
-            sample_weight: of rows.
-            n_jobs: processes.
+            scoring: as in ``sklearn.inspection.permutation_importance``; default: ``score``.
+            n_repeats: number of times each column is shuffled.
+            sample_weight: weight of each row.
+            n_jobs: number of processes.
 
         Returns:
-            By the columns' names, the ``mean`` and the deviation ``std`` of what the score loses.
+            For each column, the ``mean`` and standard deviation ``std`` of the decrease.
         """
         check_is_fitted(self)
         return importances(

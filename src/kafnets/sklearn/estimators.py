@@ -23,10 +23,10 @@ from kafnets.train.settings import Settings
 class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
     """A network of learned activations for classification.
 
-    Features are scaled by medians and quartiles, and gaps (NaN) filled with medians, both learned from the
-    training rows. The defaults are the recipe of ``kafnets.train.recipe``: six networks whose predictions are
-    averaged, KAFs with Mish as their base function, AdamW with a learning rate that follows several cosines,
-    and the number of epochs that is best on held-out rows::
+    Features are scaled by medians and quartiles, and missing values (NaN) filled with medians, both computed
+    from the training rows. The defaults are the recipe of ``kafnets.train.recipe``: six networks whose
+    predictions are averaged, KAFs with Mish as their base function, AdamW with a learning rate that follows
+    several cosines, and the number of epochs that is best on held-out rows::
 
         from kafnets.sklearn import KafnetClassifier
 
@@ -93,7 +93,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         n_epochs_: number of epochs that were run.
         best_epoch_: the best epoch; for several networks, the mean.
         n_features_in_: the number of features.
-        feature_names_in_: their names, where ``fit`` was given some.
+        feature_names_in_: their names, if ``fit`` was given a table.
     """
 
     classes_: NDArray[Any]
@@ -236,7 +236,7 @@ class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One pass through these rows. The first call's target decides how targets are scaled."""
+        """One pass through these rows. The target of the first call determines the scaling of targets."""
         features, target, weight, what = self._checked(X, y, sample_weight, self._known(goes_on=True))
         self._learn_a_little(features, target, weight, **what)
         self.predictor_ = replace(self.predictor_, target_range=what["target_range"])

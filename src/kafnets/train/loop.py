@@ -1,8 +1,8 @@
-"""The one supervised loop.
+"""The supervised training loop.
 
-All rows stay in memory. An epoch gathers them once in a new order and cuts that into batches: no sampler, no
-collation, nothing a row. Several processes take turns at the rows of each batch, so that what they learn
-together is what one would learn alone.
+All rows stay in memory. An epoch gathers them once in a new order and splits them into batches, without a
+sampler, collation or work per row. Several processes share the rows of each batch, so that a step is the same
+as in one process.
 """
 
 import copy
@@ -74,8 +74,8 @@ def fit(
         task: default: "regression" for targets with fractions, else by the number of classes.
         classes: number of classes; default: from the largest one in ``train``.
         seed: of the order of rows, dropout and noise, not of the model's initial weights.
-        fabric: a ``lightning_fabric.Fabric`` that was launched. None: as in the settings, this process or
-            those that ``torchrun`` has started.
+        fabric: a launched ``lightning_fabric.Fabric``. None: this process, or those that ``torchrun``
+            started, as in the settings.
         resume: a state to continue from.
         save: called with the state after each epoch, in the first process only.
         progress: called after each epoch, in the first process only.

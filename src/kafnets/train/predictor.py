@@ -1,4 +1,4 @@
-"""A trained network together with its preprocessing: saved, loaded, asked."""
+"""A trained network with its preprocessing."""
 
 import copy
 import io
@@ -32,7 +32,7 @@ ROWS = 4096
 
 @dataclass(frozen=True)
 class Predictor:
-    """A trained network with its preprocessing, for new rows as they come::
+    """A trained network with its preprocessing, for predictions on new rows::
 
         import kafnets
 
@@ -40,22 +40,23 @@ class Predictor:
         predictor.predict("new.csv")
         predictor.predict({"age": [61, 54], "sex": ["f", "m"]})
 
-    Rows may be the path of a .csv or .parquet file, a DataFrame of pandas or polars, or a dictionary of
-    columns. Columns go by their names, in any order, and others are left alone. If all features are numbers,
-    an array ``(rows, features)`` will do.
+    Rows can be the path of a .csv or .parquet file, a DataFrame of pandas or polars, or a dictionary of
+    columns. Columns are found by name, in any order, and others are ignored. If all features are numbers, an
+    array ``(rows, features)`` works as well.
 
     Attributes:
-        model: the network; :meth:`transform` makes its inputs.
+        model: the network; :meth:`transform` computes its inputs.
         architecture: how it is built.
         task: "binary", "multiclass", "multilabel" or "regression".
-        classes: what they, or labels, are called in the table, in order; none for regression.
+        classes: the classes or labels as in the table, in order; empty for regression.
         scaling: of features.
-        target_scale: mean and deviation of the target of regression, of each if there are several.
+        target_scale: mean and standard deviation of the regression target, or of each of them.
         encoding: of a table's columns; None if it was trained on an array.
-        target: the name of the table's column that is predicted.
-        target_range: the smallest and the largest number that regression predicts; None: no limits.
-        loss: of regression, which says what the numbers mean.
-        temperature: what outputs are divided by before they become probabilities; see :meth:`calibrated`.
+        target: the name of the predicted column of the table.
+        target_range: the minimum and maximum of regression predictions; None: no limits.
+        loss: of regression, which determines what the numbers mean.
+        temperature: outputs are divided by it before they are converted to probabilities; see
+            :meth:`calibrated`.
     """
 
     model: nn.Module
@@ -80,14 +81,14 @@ class Predictor:
         *,
         clamp: bool = False,
     ) -> "Predictor":
-        """From a trained network and the data that it was trained on.
+        """Create a predictor from a trained network and its training data.
 
         Args:
             model: the network.
             architecture: how it is built.
             splits: the data.
-            target: the name of the table's column that is predicted.
-            clamp: as ``clamp_outputs`` of the settings that it was trained with.
+            target: the name of the predicted column of the table.
+            clamp: the ``clamp_outputs`` of its training settings.
         """
         if splits.scaling is None:
             raise ValueError(f"{splits.name} is not a table of features: no predictor can be created for it")
@@ -105,7 +106,7 @@ class Predictor:
         return tuple(column.name for column in self.encoding.columns)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """The most likely class of each row, the labels that are more likely than not, or the number."""
+        """The most likely class of each row, the labels with a probability above one half, or the number."""
         if self.task == "regression":
             numbers = self.loss.predictions(self._outputs(rows)).numpy()
             return numbers[:, 0] if numbers.shape[1] == 1 else numbers
@@ -115,7 +116,7 @@ class Predictor:
         return np.array(self.classes)[likely.argmax(1)]
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
-        """How likely each class, or each label, is, ``(rows, classes)``, in the order of ``classes``."""
+        """The probability of each class or label, ``(rows, classes)``, in the order of ``classes``."""
         if self.task == "regression":
             raise ValueError("regression has no classes: use predict")
         outputs = self._outputs(rows)
@@ -130,7 +131,7 @@ class Predictor:
         return self.scores(rows, target)["r2" if self.task == "regression" else "accuracy"]
 
     def calibrated(self, rows: Any, target: Any) -> "Predictor":
-        """The same network with probabilities that fit rows which it has not learned from.
+        """A copy whose probabilities are calibrated on rows that were not used for training.
 
         Args:
             rows: as for :meth:`predict`.
@@ -143,11 +144,11 @@ class Predictor:
         return replace(self, temperature=found)
 
     def scores(self, rows: Any, target: Any = None) -> dict[str, float]:
-        """All scores that are usual for the task, by name.
+        """All scores for the task, by name.
 
         Args:
             rows: as for :meth:`predict`.
-            target: the true values; by default, the target column of ``rows``.
+            target: the true values; default: the target column of ``rows``.
         """
         if target is None:
             rows = frame_of(rows)
@@ -184,7 +185,7 @@ class Predictor:
         return torch.tensor([numbers[each] for each in labels])
 
     def transform(self, rows: Any) -> torch.Tensor:
-        """Rows as the network sees them: encoded and scaled. New categories count as none, with a warning."""
+        """Encoded and scaled rows, the network's inputs. New categories become zeros, with a warning."""
         numbers = numbers_of_rows(rows, self.encoding, self.feature_names)
         return torch.from_numpy(self.scaling.apply(numbers))
 
@@ -201,7 +202,7 @@ class Predictor:
         return outputs
 
     def save(self, folder: str | Path) -> None:
-        """Two files: JSON, and tensors. Neither can hold code."""
+        """Write two files, JSON and tensors. Neither can contain code."""
         content = {
             "architecture": vars(self.architecture),
             "task": self.task,
@@ -227,19 +228,19 @@ class Predictor:
         files.write(Path(folder) / DESCRIPTION, text + "\n")
 
     def export(self, path: str | Path, *, baked: bool = True) -> Path:
-        """Write one file that takes rows as they come and gives what ``predict_proba`` or ``predict`` does.
+        """Write one file that takes raw rows and returns the results of ``predict_proba`` or ``predict``.
 
-        Scaling, one-hot encoding and averages of networks are part of it; the network is in float32.
+        It includes scaling, one-hot encoding and averages of networks; the network is in float32.
 
         - ``.onnx``: for any batch size, with standard operators only. Numbers are one input, float64
-          ``(rows, columns)`` with NaN for gaps; categories, if there are any, another, of texts; the order is
-          that of :attr:`feature_names`, and the file's metadata tells it with the classes.
+          ``(rows, columns)`` with NaN for missing values; categories, if any, are a second input of texts;
+          the order is that of :attr:`feature_names`, and is stored in the file's metadata, with the classes.
         - ``.c``, with a header: one row of numbers in float32 at a time; see :func:`kafnets.export_c`.
         - ``.pt2``: a program of ``torch.export``, which ``torch.export.load`` reads.
 
         Args:
-            path: of the file, which appears in one step.
-            baked: whether activations become tables, see :func:`kafnets.bake`; .c files need that.
+            path: of the file, which is written atomically.
+            baked: convert activations to tables, see :func:`kafnets.bake`; required for .c files.
         """
         from kafnets.export.predictors import export_predictor
 
@@ -247,7 +248,7 @@ class Predictor:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Predictor":
-        """What :meth:`save` has written. Safe with files from anybody: no code is unpickled."""
+        """Load a predictor written by :meth:`save`. Safe for files from others: no code is unpickled."""
         folder = Path(folder)
         try:
             content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))

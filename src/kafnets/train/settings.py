@@ -46,13 +46,12 @@ class Settings:
         epochs: maximum number of epochs.
         patience: number of epochs without improvement of the validation score before stopping. None: no early
             stopping.
-        keep: the epoch whose weights are kept. "best": the one with the best validation score; of equal
-            scores the one with the smallest validation loss, and if that is equal too, the last one. "last":
-            the last one. "first": the first with the best score. None: "first" with ``patience``, "last"
-            without.
-        metric: the validation score that decides which epoch is best and when to stop: "accuracy" or "auc"
+        keep: the epoch whose weights are kept. "best": the one with the best validation score; ties are
+            broken by the smaller validation loss, then by the later epoch. "last": the last one. "first": the
+            first with the best score. None: "first" with ``patience``, "last" without.
+        metric: the validation score that determines the best epoch and when to stop: "accuracy" or "auc"
             for two classes, "loss" for all tasks. None: the AUC for two classes, the accuracy for more, R²
-            for regression or, if that has another loss than the squared error, the loss.
+            for regression or, with another loss than the squared error, the loss.
         learning_rate: initial learning rate of the optimizer. "auto": 3e-3 for a batch size of 32, growing
             with its square root.
         weight_decay: of weights, and of those parameters of activations to which weight decay applies; see
@@ -67,12 +66,12 @@ class Settings:
         regularization_schedule: of weight decay and of dropout, where a network has it: None for constant
             ones; "cosine" to decrease both along a cosine, from their full value in the first epoch to 0 in
             the last of ``epochs``; "flat_cosine" to keep them for half of the epochs and decrease them
-            afterwards.
+            afterward.
         betas: decay rates of Adam's moments. None: torch's, 0.9 and 0.999.
         activation_lr: factor on the learning rate for the parameters of activations, see
             ``kafnets.param_groups``.
-        label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 where the
-            accuracy decides, see ``metric``, of one label per row; else 0.
+        label_smoothing: the share of each label that is spread evenly over all classes. "auto": 0.1 if
+            ``metric`` is the accuracy, for one label per row; otherwise 0.
         loss: of regression: "squared_error", "absolute_error", "quantile" or "poisson".
         quantile: the quantile to predict with the loss "quantile", between 0 and 1.
         clamp_outputs: for regression: clip predictions to the range of the training targets.

@@ -1,4 +1,4 @@
-"""The paper's rivals and younger ones, one family a file. Importing registers them all."""
+"""The activations that the paper reviews and more recent ones, one family per file, registered on import."""
 
 from kafnets.zoo.fixed import ELU as ELU
 from kafnets.zoo.fixed import GELU as GELU

@@ -1,7 +1,7 @@
-"""Activations with nothing to learn: torch's own, under the paper's names.
+"""Activations without parameters: torch's own, under the paper's names.
 
-All take the number of features and the channel axis as the others do, and need neither. Those of torch that
-can overwrite their input do so with ``inplace=True``.
+All take the number of features and the channel axis like the others but do not need them. Those that can
+overwrite their input do so with ``inplace=True``.
 """
 
 from typing import ClassVar
@@ -66,7 +66,7 @@ class Softplus(nn.Softplus):
 
 @register("leaky_relu")
 class LeakyReLU(nn.LeakyReLU):
-    r"""A rectifier that leaks, :math:`g(s) = \max\{0, s\} + \alpha \min\{0, s\}`.
+    r"""A leaky rectifier, :math:`g(s) = \max\{0, s\} + \alpha \min\{0, s\}`.
 
     Args:
         num_features: not needed.
@@ -96,7 +96,7 @@ class ELU(nn.ELU):
 
     Args:
         num_features: not needed.
-        alpha: where it saturates, with the opposite sign.
+        alpha: minus the value at which it saturates.
         dim: not needed.
         inplace: whether it may overwrite its input.
     """
@@ -118,9 +118,8 @@ class ELU(nn.ELU):
 class SELU(nn.SELU):
     r"""The scaled ELU of self-normalizing networks, :math:`\lambda \, \mathrm{ELU}_\alpha(s)`.
 
-    With :math:`\lambda \approx 1.0507` and :math:`\alpha \approx 1.6733`, which the paper has the wrong way
-    round: only so does the distribution with mean 0 and variance 1 map to itself. Use it with alpha dropout,
-    as the builders do.
+    With :math:`\lambda \approx 1.0507` and :math:`\alpha \approx 1.6733`, which the paper swaps: with these
+    values, mean 0 and variance 1 are preserved. Use it with alpha dropout, as the builders do.
     """
 
     facts: ClassVar[Facts] = _facts("Klambauer et al., 2017", "λ ELU(s)", smooth=False, alpha_dropout=True)
@@ -131,7 +130,7 @@ class SELU(nn.SELU):
 
 @register("swish")
 class Swish(nn.SiLU):
-    r"""A gate that opens itself, :math:`g(s) = s \, \delta(s)` with the sigmoid :math:`\delta`."""
+    r"""The input times its sigmoid, :math:`g(s) = s \, \delta(s)` with the sigmoid :math:`\delta`."""
 
     facts: ClassVar[Facts] = _facts("Ramachandran et al., 2017", "s sigmoid(s)", smooth=True)
 
@@ -141,7 +140,7 @@ class Swish(nn.SiLU):
 
 @register("gelu")
 class GELU(nn.GELU):
-    r"""A gate by the normal distribution, :math:`g(s) = s \, \Phi(s)` with its distribution function.
+    r"""The input times the normal distribution function, :math:`g(s) = s \, \Phi(s)`.
 
     The exact function, not the approximation by tanh.
     """
@@ -154,7 +153,7 @@ class GELU(nn.GELU):
 
 @register("mish")
 class Mish(nn.Mish):
-    r"""A gate by softplus, :math:`g(s) = s \tanh(\log(1 + e^s))`."""
+    r"""A smooth gate, :math:`g(s) = s \tanh(\log(1 + e^s))`."""
 
     facts: ClassVar[Facts] = _facts("Misra, 2019", "s tanh(log(1 + exp(s)))", smooth=True)
 

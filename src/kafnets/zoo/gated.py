@@ -1,4 +1,4 @@
-"""Gated units: of two neighboring channels, the second one decides how much of the first one passes."""
+"""Gated units: of two neighboring channels, the second controls how much of the first passes."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -46,13 +46,11 @@ class _Gated(Activation):
 class GLU(_Gated):
     r"""A gated linear unit, :math:`g(s_1, s_2) = s_1 \, \delta(s_2)` with the sigmoid :math:`\delta`.
 
-    Neighboring channels are pairs, as in 2D-KAFs, so that N of them become N / 2. (``nn.GLU``
-    takes the second half of the channels for gates: the same but for their order.)
+    Neighboring channels form pairs, as in 2D-KAFs, so N channels become N / 2. (``nn.GLU`` uses the second
+    half of the channels as gates, which differs only in their order.)
 
     Args:
         num_features: N, the number of channels along ``dim``, which must be even; 1: any number of them.
-        dim: the channel axis.
-        inplace: accepted and ignored.
     """
 
     facts: ClassVar[Facts] = _facts("Dauphin et al., 2017", "s₁ sigmoid(s₂)")
@@ -68,14 +66,11 @@ class GLU(_Gated):
 class SwiGLU(GLU):
     r"""A gated unit with Swish as its gate, :math:`g(s_1, s_2) = s_1 s_2 \, \delta(s_2)`.
 
-    Today's language models have it.
-
-    Neighboring channels are pairs, as in 2D-KAFs, so that N of them become N / 2.
+    It is used in most current language models. Neighboring channels form pairs, as in 2D-KAFs, so N channels
+    become N / 2.
 
     Args:
         num_features: N, the number of channels along ``dim``, which must be even; 1: any number of them.
-        dim: the channel axis.
-        inplace: accepted and ignored.
     """
 
     facts: ClassVar[Facts] = _facts("Shazeer, 2020", "s₁ swish(s₂)")
@@ -90,18 +85,14 @@ class KAFGLU(_Gated):
 
     .. math:: g(s_1, s_2) = s_1 (s_2 \, \delta(s_2) + \sum_i \alpha_i \kappa(s_2, d_i))
 
-    The gate is a KAF on a base, so that it starts exactly as a SwiGLU and learns what to add. Neighboring
-    channels are pairs, as in 2D-KAFs, so that N of them become N / 2.
+    The gate is a KAF with a base, so that it initially equals a SwiGLU. Neighboring channels form pairs, as
+    in 2D-KAFs, so N channels become N / 2.
 
     Args:
         num_features: N, the number of channels along ``dim``, which must be even; 1: any number of them.
-        base: the name of the function that the gates start as: "silu", "sigmoid", or any that
+        base: the name of the initial function of the gates: "silu", "sigmoid", or any that
             :class:`kafnets.Base` takes.
         dictionary_size: D, of the KAF. None: 20.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(

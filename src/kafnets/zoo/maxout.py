@@ -1,6 +1,6 @@
-"""Layers in which a neuron is a function of several linear maps of its own.
+"""Layers in which a neuron is a function of several linear maps.
 
-Each holds its linear map. ``nn.Linear`` is the default; for convolutions give a function of the numbers of
+Each contains its linear map, by default an ``nn.Linear``; for convolutions, give a function of the numbers of
 channels, ``linear=functools.partial(nn.Conv2d, kernel_size=5, padding=2)``.
 """
 
@@ -87,7 +87,7 @@ class Maxout(_Pieces):
         in_features: the number of inputs.
         num_features: the number of neurons.
         pieces: K. (The paper says 5; its Table 2 counts the parameters of 3.)
-        linear: makes the linear map from its numbers of inputs and outputs.
+        linear: creates the linear map from the numbers of inputs and outputs.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -106,7 +106,7 @@ class SoftMaxout(_Pieces):
         in_features: the number of inputs.
         num_features: the number of neurons.
         pieces: K.
-        linear: makes the linear map from its numbers of inputs and outputs.
+        linear: creates the linear map from the numbers of inputs and outputs.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -125,8 +125,8 @@ class LpMaxout(_Pieces):
         in_features: the number of inputs.
         num_features: the number of neurons.
         pieces: K.
-        p: a natural number, fixed. Smooth from 2 on, but for the point where all maps are 0.
-        linear: makes the linear map from its numbers of inputs and outputs.
+        p: a fixed positive integer. For 2 or more it is smooth except where all maps are 0.
+        linear: creates the linear map from the numbers of inputs and outputs.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -152,17 +152,17 @@ class LpMaxout(_Pieces):
 
 @register("lp_unit")
 class LpUnit(_Pieces):
-    r"""A norm that is learned, with its centers: :math:`(\frac{1}{K} \sum_i |s_i - c_i|^p)^{1/p}`.
+    r"""A learned norm with learned centers: :math:`(\frac{1}{K} \sum_i |s_i - c_i|^p)^{1/p}`.
 
-    :math:`s_i = \mathbf{w}_i^T \mathbf{h} + b_i`. The norm is one because :math:`p = 1 + \log(1 + e^\rho)`
-    and what is learned is :math:`\rho`, one per neuron. As p grows the output tends to the largest
-    :math:`|s_i - c_i|`. Starts with centers 0 and p = 2. Neither decays.
+    :math:`s_i = \mathbf{w}_i^T \mathbf{h} + b_i`. The learned parameter is :math:`\rho`, one per neuron, with
+    :math:`p = 1 + \log(1 + e^\rho) > 1`, so that it is a norm. For large p the output tends to the largest
+    :math:`|s_i - c_i|`. Centers are initialized to 0 and p to 2; weight decay does not apply to them.
 
     Args:
         in_features: the number of inputs.
         num_features: the number of neurons.
         pieces: K.
-        linear: makes the linear map from its numbers of inputs and outputs.
+        linear: creates the linear map from the numbers of inputs and outputs.
 
     Attributes:
         centers: a parameter ``(num_features, pieces)``.
@@ -187,7 +187,7 @@ class LpUnit(_Pieces):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again, but for the linear map."""
+        """Reset the parameters except the linear map."""
         nn.init.zeros_(self.centers)
         nn.init.constant_(self.rho, math.log(math.e - 1))
 

@@ -16,7 +16,7 @@ _facts = partial(Facts, "parametric", regularization="no", plottable=True)
 
 
 class Parametric(ByChannel):
-    """One number per function for each of some parameters, which start with known values."""
+    """Activations with one number per function for each parameter, initialized to known values."""
 
     first_values: ClassVar[dict[str, float]]
     """By name."""
@@ -46,17 +46,11 @@ class Parametric(ByChannel):
 class GeneralizedTanh(ByChannel):
     r"""Learned amplitude and slope, :math:`g(s) = a (1 - e^{-bs}) / (1 + e^{-bs}) = a \tanh(bs/2)`.
 
-    a and b stay positive because their logarithms are what is learned. They start at random, as the paper
-    says: within a half of a = 1, b = 2, which is tanh.
+    a and b stay positive because their logarithms are learned. They are initialized randomly, as in the
+    paper, around a = 1, b = 2, which is tanh: a uniformly from 0.5 to 1.5, b from 1 to 3.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts("Chen and Chang, 1996", "a tanh(b s / 2)", "2", smooth=True, local="no")
@@ -91,7 +85,7 @@ class GeneralizedTanh(ByChannel):
 
     @property
     def b(self) -> Tensor:
-        """How steep they are: the slope at 0 is a b / 2."""
+        """The steepness: the slope at 0 is a b / 2."""
         return self.log_b.exp()
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
@@ -104,16 +98,11 @@ class GeneralizedTanh(ByChannel):
 class PReLU(ByChannel):
     r"""A leaky rectifier with a learned slope, :math:`g(s) = \max\{0, s\} + \alpha \min\{0, s\}`.
 
-    torch's own, with a choice of channel axis. Do not let ``weight`` decay: that would pull it toward ReLU.
+    torch's function, with a choice of the channel axis. Weight decay does not apply: it would pull the slope
+    toward 0, a ReLU.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        init: the first :math:`\alpha`.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
+        init: the initial :math:`\alpha`.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -156,17 +145,12 @@ class PReLU(ByChannel):
 class PELU(Parametric):
     r"""A parametric ELU: :math:`(\alpha / \beta) s` from 0 on, :math:`\alpha (e^{s / \beta} - 1)` below.
 
-    :math:`\alpha` and :math:`\beta` stay positive because their logarithms are what is learned (the original
-    cuts them off at 0.1). They start at 1, an ELU, as the original does. The paper wants them to decay, lest
-    small weights hide behind large :math:`\alpha`; decay of the logarithms pulls them back to 1.
+    :math:`\alpha` and :math:`\beta` stay positive because their logarithms are learned (the original clips
+    them at 0.1). They are initialized to 1, an ELU, as in the original. Weight decay applies, since small
+    weights could otherwise be compensated by a large :math:`\alpha`; for logarithms, it pulls them toward 1.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -184,12 +168,12 @@ class PELU(Parametric):
 
     @property
     def alpha(self) -> Tensor:
-        """Where it saturates, with the opposite sign."""
+        """Minus the value at which it saturates."""
         return self.log_alpha.exp()
 
     @property
     def beta(self) -> Tensor:
-        """How soon it saturates."""
+        """How quickly it saturates."""
         return self.log_beta.exp()
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
@@ -204,19 +188,14 @@ class SReLU(Parametric):
 
     .. math:: g(s) = s + (a^r - 1) \max\{0, s - t^r\} - (a^l - 1) \max\{0, t^l - s\}
 
-    These are the paper's three cases as one sum, which stays continuous where learning moves :math:`t^l` past
-    :math:`t^r` and the cases contradict each other. Starts as a leaky ReLU, :math:`t^l = 0`, :math:`a^l =
-    0.2`, with :math:`a^r = 1` and :math:`t^r = 1`. (The original sets :math:`t^r` from the data after some
-    epochs in which these are frozen: ``module.t_right.data.fill_(...)`` and ``requires_grad_`` do the same.)
-    Not to decay.
+    These are the paper's three cases as one sum, which stays continuous even if training moves :math:`t^l`
+    past :math:`t^r`, where the cases contradict each other. Initialized as a leaky ReLU, :math:`t^l = 0`,
+    :math:`a^l = 0.2`, with :math:`a^r = 1` and :math:`t^r = 1`. (The original sets :math:`t^r` from the data
+    after some epochs in which these are frozen: ``module.t_right.data.fill_(...)`` and ``requires_grad_`` do
+    the same.) Weight decay does not apply.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -243,15 +222,11 @@ class SReLU(Parametric):
 class BetaSwish(Parametric):
     r"""Swish with a learned gate, :math:`g(s) = s \, \delta(\beta s)` with the sigmoid :math:`\delta`.
 
-    Starts as Swish, :math:`\beta = 1`. Not to decay: that would pull it toward the line s / 2.
+    Initialized as Swish, :math:`\beta = 1`. Weight decay does not apply: it would pull the function toward
+    the line s / 2.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(

@@ -16,21 +16,14 @@ from kafnets.registry import Facts, register
 class APL(ByChannel):
     r"""A rectifier plus S learned hinges, :math:`g(s) = \max\{0, s\} + \sum_i a_i \max\{0, b_i - s\}`.
 
-    Can be any continuous piecewise-linear function that is the identity far to the right and a straight line
-    far to the left, with one hinge for each of its corners and one for that of the rectifier; no other.
-    Starts as the authors' code does: b normal with deviation 1/2, a uniform within :math:`\pm 1/S` (there
-    0.2 for S = 5). The paper wants both to decay, by :math:`\ell_2` only, lest small weights hide behind
-    large slopes.
+    It can represent exactly the continuous piecewise-linear functions that are the identity for large s and a
+    straight line for small s, with one hinge for each of their corners and one for that of the rectifier.
+    Initialized as in the authors' code: b normal with standard deviation 1/2, a uniform within :math:`\pm
+    1/S` (there 0.2 for S = 5). Weight decay applies to both, by :math:`\ell_2` only, as in the paper, since
+    small weights could otherwise be compensated by large slopes.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         segments: S, the number of hinges.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
 
     Attributes:
         slopes: the :math:`a_i`, a parameter ``(num_features, segments)``.

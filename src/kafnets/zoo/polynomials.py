@@ -78,19 +78,13 @@ class _Sum(ByChannel):
 class PAF(_Sum):
     r"""A polynomial, :math:`g(s) = \sum_{i=0}^P a_i s^i`.
 
-    Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``: the original began with
-    an approximated sigmoid. Beware of large activations, which it takes to the power of P.
+    Initialized as the least-squares fit of a known function on :math:`\pm` ``boundary``, as the original was
+    with a sigmoid. Large inputs lead to very large outputs, which grow with the P-th power.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         degree: P.
-        init: what to start as: the name of a fixed function, or a function of a float64 tensor.
-        boundary: where to fit it.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
+        init: the initial function: the name of a fixed function, or a function of a float64 tensor.
+        boundary: the fit is on [-boundary, boundary].
 
     Attributes:
         coefficients: the :math:`a_i`, a parameter ``(num_features, degree + 1)``.
@@ -111,19 +105,13 @@ class Hermite(_Sum):
 
     .. math:: \psi_k(s) = (2^k k! \sqrt\pi)^{-1/2} \, H_k(s) \, e^{-s^2 / 2}
 
-    They are orthonormal and vanish far from 0, so that the output stays bounded; like a KAF, it is linear in
-    its coefficients. Starts as the least-squares fit of a known function on :math:`\pm` ``boundary``.
+    They are orthonormal and vanish far from 0, so that the output is bounded; like a KAF, it is linear in its
+    coefficients. Initialized as the least-squares fit of a known function on :math:`\pm` ``boundary``.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         degree: P.
-        init: what to start as: the name of a fixed function, or a function of a float64 tensor.
-        boundary: where to fit it.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
+        init: the initial function: the name of a fixed function, or a function of a float64 tensor.
+        boundary: the fit is on [-boundary, boundary].
 
     Attributes:
         coefficients: the :math:`a_k`, a parameter ``(num_features, degree + 1)``.
@@ -172,18 +160,14 @@ class Rational(ByChannel):
 
     .. math:: g(s) = (a_0 + a_1 s + \ldots + a_5 s^5) / (1 + |b_1 s + \ldots + b_4 s^4|)
 
-    Neighboring channels share a function, in 8 groups, as in the Kolmogorov-Arnold transformer. It starts
-    as the Padé approximant of Swish, times a factor that keeps the variance: the mean square over a standard
-    normal input is 1/2, which is what the weights of the builders, He's, suppose. Not to decay.
+    Neighboring channels share a function, in 8 groups, as in the Kolmogorov-Arnold transformer. It is
+    initialized as the Padé approximant of Swish, times a factor that preserves the variance: the mean square
+    for standard normal inputs is 1/2, as He's initialization of the builders' weights assumes. Weight decay
+    does not apply.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: 8, or
-            the largest number below that divides N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
+        groups: the number of functions, each shared by N / groups neighboring channels. None: 8, or the
+            largest smaller number that divides N.
 
     Attributes:
         numerator: the :math:`a_i`, a parameter ``(groups, 6)``.

@@ -1,4 +1,4 @@
-"""Parametric activations that are younger than the paper."""
+"""Parametric activations that are more recent than the paper."""
 
 import math
 from functools import partial
@@ -21,17 +21,11 @@ _facts = partial(Facts, "recent", regularization="no", plottable=True)
 class PAct(Parametric):
     r"""A fixed function f and the identity, mixed by a learned weight, :math:`g(s) = s + w (f(s) - s)`.
 
-    Starts as f, :math:`w = 1`. Not to decay: that would pull it toward the identity. The same function with a
-    KAF on top is ``KAF(base=Base("mish", "residual"))``.
+    Initialized as f, :math:`w = 1`. Weight decay does not apply: it would pull the function toward the
+    identity. The same function with a KAF on top is ``KAF(base=Base("mish", "residual"))``.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         function: the name of f: "mish", "selu", or any that :class:`kafnets.Base` takes.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -68,18 +62,13 @@ class PAct(Parametric):
 
 @register("learned_sine")
 class LearnedSine(Parametric):
-    r"""A sine of learned height and frequency, :math:`g(s) = a \sin(\omega s)`.
+    r"""A sine with learned amplitude and frequency, :math:`g(s) = a \sin(\omega s)`.
 
-    Starts with :math:`a = \omega = 1`; scale the weights before it for a higher frequency, as SIREN does. Not
-    to decay: that would flatten it.
+    Initialized with :math:`a = \omega = 1`; for a higher frequency, scale the weights of the preceding layer,
+    as SIREN does. Weight decay does not apply: it would flatten the function.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts("Sitzmann et al., 2020", "a sin(ω s)", "2", smooth=True, local="no")
@@ -94,21 +83,17 @@ class LearnedSine(Parametric):
 
 @register("xielu")
 class XIELU(Parametric):
-    r"""The integral of a learned ELU: a parabola from 0 on, :math:`\alpha_n (e^s - 1 - s) + \beta s` below.
+    r"""The integral of a learned ELU.
 
     .. math:: g(s) = \alpha_p s^2 + \beta s \text{ for } s > 0, \quad
               \alpha_n (e^s - 1 - s) + \beta s \text{ for } s \le 0
 
-    :math:`\alpha_p = \log(1 + e^{p}) > 0` and :math:`\alpha_n = \beta + \log(1 + e^{n}) > \beta`, of which
-    p and n are stored; both start at 0.8, and :math:`\beta` is 0.5, as in the original. Not to decay.
+    :math:`\alpha_p = \log(1 + e^{p}) > 0` and :math:`\alpha_n = \beta + \log(1 + e^{n}) > \beta`, of which p
+    and n are stored; both are initialized to 0.8, and :math:`\beta` is 0.5, as in the original. Weight decay
+    does not apply.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = _facts(
@@ -129,12 +114,12 @@ class XIELU(Parametric):
 
     @property
     def alpha_positive(self) -> Tensor:
-        """The curvature of the right side, over 2."""
+        """Half the curvature for positive inputs."""
         return functional.softplus(self.raw_positive, threshold=40.0)
 
     @property
     def alpha_negative(self) -> Tensor:
-        """The weight of the exponential on the left side."""
+        """The weight of the exponential for negative inputs."""
         return self.beta + functional.softplus(self.raw_negative, threshold=40.0)
 
     def activate(self, s: Tensor, dim: int) -> Tensor:
@@ -147,15 +132,11 @@ class XIELU(Parametric):
 class PolyNorm(ByChannel):
     r"""Powers of the input, normalized, :math:`g(s) = b + \sum_{i=1}^3 w_i \, s^i / \|s^i\|`.
 
-    The norm is the root of the mean square over all channels of a row. Three weights and a bias for the
-    whole layer, which start at 1/3 and 0, as in the original. Not to decay.
+    The norm is the root mean square over all channels of a row. There are three weights and a bias for the
+    whole layer, initialized to 1/3 and 0, as in the original. Weight decay does not apply.
 
     Args:
         num_features: N, the number of channels along ``dim``.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = Facts(

@@ -28,30 +28,24 @@ _DIVISORS: dict[Basis, int] = {"catmull_rom": 2, "b_spline": 6}
 class SAF(ByChannel):
     r"""A cubic spline through learned knots, :math:`g(s) = \mathbf{u}^T \mathbf{B} \, \mathbf{q}_k`.
 
-    T knots are equispaced on :math:`\pm` ``boundary``. In the interval behind knot k, u is the share of it
-    that lies left of s, :math:`\mathbf{u} = (u^3, u^2, u, 1)`, and :math:`\mathbf{q}_k` the four knots around
-    it (the paper counts them from k, which would shift the curve by one knot). Beyond the last knots the
-    curve goes on straight, with a continuous derivative.
+    T knots are equispaced on :math:`\pm` ``boundary``. In the interval after knot k, u is the relative
+    position of s, :math:`\mathbf{u} = (u^3, u^2, u, 1)`, and :math:`\mathbf{q}_k` the four knots around it
+    (the paper counts them from k, which would shift the curve by one knot). Outside the outermost knots the
+    curve is a straight line, with a continuous derivative.
 
-    Weight decay would pull the curve to 0, so its knots do not decay: add ``distance_from_start()``, or
+    Weight decay does not apply, since it would pull the curve to 0: add ``distance_from_start()``, or
     :func:`kafnets.distance_from_start` of a whole model, to the loss instead.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         knots: T.
-        boundary: where the last knots are.
+        boundary: the knots extend from ``-boundary`` to ``boundary``.
         basis: ``"catmull_rom"``, which passes through its knots, or ``"b_spline"``, which is smoother.
-        init: what to start as: the name of a fixed function, or a function of a float64 tensor. Both bases
-            start with a curve that passes through it at the knots.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
+        init: the initial function: the name of a fixed function, or a function of a float64 tensor. With
+            either basis, the initial curve equals it at the knots.
 
     Attributes:
         q: the knots' values, a parameter ``(num_features, knots)``.
-        start: a buffer ``(knots,)``, what ``q`` was at first.
+        start: a buffer ``(knots,)``, the initial values of ``q``.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -149,7 +143,7 @@ class SAF(ByChannel):
         self._restore_constants()
 
     def distance_from_start(self) -> Tensor:
-        """The sum of squares of what has been learned, to be made small."""
+        """The squared distance of the knots from their initial values, for use as a penalty."""
         return (self.q - self.start).square().sum()
 
     def activate(self, s: Tensor, dim: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Activations that are random while training, and their own expectation at other times."""
+"""Activations that are random in training mode; in evaluation mode they give their expected value."""
 
 import math
 from typing import ClassVar
@@ -16,16 +16,15 @@ from kafnets.registry import Facts, register
 class RReLU(nn.RReLU):
     r"""A leaky rectifier, :math:`\max\{0, s\} + \alpha \min\{0, s\}`, with a random slope.
 
-    It is drawn uniformly from ``lower`` to ``upper``.
-
-    When not training the slope is the mean of the two. torch's own.
+    torch's own. The slope is drawn uniformly from ``lower`` to ``upper``; in evaluation mode, it is their
+    mean.
 
     Args:
         num_features: not needed.
         lower: the smallest slope.
         upper: the largest.
         dim: not needed.
-        inplace: whether torch's own may overwrite its input while training.
+        inplace: whether it may overwrite its input in training mode.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -118,18 +117,13 @@ class NoisyHardTanh(_Noisy):
     with :math:`h(s) = \max\{-1, \min\{1, s\}\}`, :math:`u(s) = s`, normal :math:`\varepsilon`, the direction
     :math:`d = -\mathrm{sgn}(s) \, \mathrm{sgn}(1 - \alpha)` and the deviation
     :math:`\sigma = c \, (\delta(p (h - u)) - 1/2)^2`, which is 0 where the function does not saturate; p is
-    learned, from 1. When not training, :math:`|\varepsilon|` is its mean, :math:`\sqrt{2 / \pi}`.
+    learned and initialized to 1. In evaluation mode, :math:`|\varepsilon|` is its mean, :math:`\sqrt{2 /
+    \pi}`.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
-        alpha: the share of the hard function; above 1 it bends back toward 0, and the noise leads away.
-            At 1 there is no direction, and so no noise.
+        alpha: the share of the hard function; above 1 the function bends back toward 0, and the noise points
+            away from it. At 1 there is no noise.
         scale: c.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     def functions(self, s: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,14 +138,8 @@ class NoisyHardSigmoid(_Noisy):
     :math:`h(s) = \max\{0, \min\{1, u(s)\}\}`.
 
     Args:
-        num_features: N, the number of channels along ``dim``; 1: one function for any number of them.
-        groups: the number of functions, each shared by N / groups neighboring channels. None: N.
         alpha: the share of the hard function.
         scale: c.
-        dim: the channel axis.
-        inplace: accepted and ignored.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Activations with several outputs per neuron, or neurons that look at each other."""
+"""Activations with several outputs per neuron, or that depend on neighboring neurons."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,12 +17,10 @@ from kafnets.starts import Function, check_function
 class CReLU(Activation):
     r"""The positive part and the negative part, :math:`\max\{0, s\}` and :math:`\max\{0, -s\}`.
 
-    All positive parts come before all negative ones, so N channels become 2 N.
+    All positive parts precede all negative ones, so N channels become 2 N.
 
     Args:
         num_features: N, the number of channels along ``dim``; 1: any number of them.
-        dim: the channel axis.
-        inplace: accepted and ignored.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -50,12 +48,11 @@ class CReLU(Activation):
 
 @register("order_statistic")
 class OrderStatistic(Activation):
-    r"""Groups of neighbors in order, :math:`s_{(1)} \ge s_{(2)} \ge \ldots`: maxout with the others kept.
+    r"""Groups of neighbors in descending order, :math:`s_{(1)} \ge s_{(2)} \ge \ldots`.
 
     Args:
         num_features: N, the number of channels along ``dim``, a multiple of ``group_size``.
-        group_size: how many neighbors are sorted.
-        dim: the channel axis.
+        group_size: the number of neighbors that are sorted.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -87,18 +84,15 @@ class OrderStatistic(Activation):
 
 @register("multi_bias")
 class MultiBias(ByChannel):
-    r"""One activation seen through K biases, :math:`g(s + b_k)`.
+    r"""One function with K biases, :math:`g(s + b_k)`.
 
-    N channels become K N, those of each side by side. The biases start equispaced from -1 to 1 (the
-    original's start was not to be found). They do not decay.
+    N channels become K N, with the outputs of each channel next to each other. The biases are initialized
+    equispaced from -1 to 1 (the initialization of the original is unknown). Weight decay does not apply.
 
     Args:
         num_features: N, the number of channels along ``dim``.
         biases: K.
         function: g, the name of a fixed function, or a function of a tensor.
-        dim: the channel axis.
-        device: where the parameters live.
-        dtype: their type.
 
     Attributes:
         bias: the :math:`b_k`, a parameter ``(biases, num_features)``.
@@ -159,16 +153,12 @@ class MultiBias(ByChannel):
 class NetworkInNetwork(Activation):
     r"""A small network across the channels, with layers :math:`h \mapsto \max\{0, W h + b\}`.
 
-    With the convolution before it this is the mlpconv layer: ReLU, then for each width a linear map across
-    the channels, the same at every position, and a ReLU.
+    After a convolution, this is the mlpconv layer: a ReLU, then for each width a linear map across the
+    channels, the same at every position, and a ReLU.
 
     Args:
         num_features: N, the number of channels along ``dim``.
         widths: of the layers; the last one is the number of channels of the output. None: two of N.
-        dim: the channel axis.
-        generator: source of the random first values; torch's default one if None.
-        device: where the parameters live.
-        dtype: their type.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -205,7 +195,7 @@ class NetworkInNetwork(Activation):
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Reset the parameters: He's uniform distribution, which keeps the size of what ReLUs let through."""
+        """Reset the parameters: He's uniform distribution for weights, and 0 for biases."""
         for layer in self.layers:
             assert isinstance(layer, nn.Linear)
             nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)
