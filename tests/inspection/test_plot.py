@@ -65,7 +65,7 @@ def test_curves_are_the_papers_colors() -> None:
     assert [line.get_xdata()[0] for line in ends] == [-3.0, 3.0]  # type: ignore[index]
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
-    assert names == ["learned", "start", "distribution of inputs", "ends of the dictionary"]
+    assert names == ["learned", "initial", "distribution of inputs", "ends of the dictionary"]
     assert (began.get_linestyle(), began.get_color()) == ("--", style.START["color"])
     assert (learned.get_linestyle(), learned.get_color()) == ("-", style.LEARNED["color"])
     np.testing.assert_allclose(np.asarray(learned.get_ydata()), 2 * np.asarray(began.get_ydata()), atol=1e-2)
@@ -143,7 +143,10 @@ def test_heat_maps_share_a_color_scale_and_show_the_start() -> None:
     assert len(figure.axes) == len(maps) + 1  # the bar
     assert any(axes.collections for axes in maps)  # contour lines
     assert all(axes.patches[0].get_width() == 6 for axes in maps)  # type: ignore[attr-defined]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["start", "ends of the dictionary"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "initial",
+        "ends of the dictionary",
+    ]
     low, high = maps[0].images[0].get_clim()
     drawn = np.stack([np.asarray(axes.images[0].get_array()) for axes in maps])
     assert (drawn.min(), drawn.max()) == (low, high)

@@ -152,7 +152,7 @@ def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions],
     if curved:
         signs.append(Line2D([], [], **style.LEARNED, label="learned" if moment == "end" else moment))
     if moment != "start" and any("start" in each.moments for each in chosen):
-        signs.append(Line2D([], [], **style.START, label="start"))
+        signs.append(Line2D([], [], **style.START, label="initial"))
     if curved and any(each.moments[moment].histogram is not None for each in chosen):
         signs.append(Patch(**style.DATA, label="distribution of inputs"))
     if any(each.dictionary for each in chosen):
@@ -164,8 +164,7 @@ def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions],
         bar = figure.colorbar(images[0].images[0], ax=images)
         bar.set_label("output", fontsize=8)
         bar.ax.tick_params(labelsize=7)
-    figure.supxlabel("input" if curved else "first input", fontsize=8)
-    figure.supylabel("output" if curved else "second input", fontsize=8)
+    style.label(figure, *(("input", "output") if curved else ("first input", "second input")))
 
 
 def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> None:

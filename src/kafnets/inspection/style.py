@@ -60,6 +60,13 @@ def places(
     return figure, given[:count]
 
 
+def label(figure: Figure, horizontal: str = "input", vertical: str = "output") -> Figure:
+    """Label the axes of all panels at once."""
+    figure.supxlabel(horizontal, fontsize=8)
+    figure.supylabel(vertical, fontsize=8)
+    return figure
+
+
 def plain(axes: Axes) -> None:
     """Without a frame, and with small numbers."""
     axes.spines[["top", "right"]].set_visible(False)

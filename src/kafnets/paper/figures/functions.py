@@ -24,7 +24,7 @@ def splines() -> Figure:
     heights = torch.tanh(torch.linspace(-2, 2, 11)) + 0.25 * torch.randn(11, generator=generator)
     at = 0.55
     for panel, basis, title in zip(
-        panels, ("catmull_rom", "b_spline"), ("Catmull-Rom", "B-basis"), strict=True
+        panels, ("catmull_rom", "b_spline"), ("Catmull-Rom", "B-spline"), strict=True
     ):
         module = SAF(1, knots=11, boundary=2.0, basis=basis, dim=-1)  # type: ignore[arg-type]
         with torch.no_grad():
@@ -32,9 +32,8 @@ def splines() -> Figure:
             curve = module(places[:, None])[:, 0]
             value = module(torch.tensor([[at]]))[0, 0]
         knots = np.linspace(-2, 2, 11)
-        if basis == "catmull_rom":
-            first = int(np.searchsorted(knots, at)) - 2
-            panel.axvspan(knots[first], knots[first + 3], color=GREEN, alpha=0.15, lw=0, label="active knots")
+        first = int(np.searchsorted(knots, at)) - 2
+        panel.axvspan(knots[first], knots[first + 3], color=GREEN, alpha=0.15, lw=0, label="active knots")
         panel.plot(places, curve, color="#33a0dd", lw=2, label="activation")
         panel.plot(knots, heights, "o", color=RED, ms=4, label="knots")
         panel.plot([at, at], [panel.get_ylim()[0], value], color="black", lw=1, ls=":")
@@ -42,7 +41,7 @@ def splines() -> Figure:
         panel.set_title(title, fontsize=9)
         style.plain(panel)
     panels[0].legend(fontsize=7, frameon=False, loc="upper left")
-    return figure
+    return style.label(figure)
 
 
 def maxout() -> Figure:
@@ -54,9 +53,8 @@ def maxout() -> Figure:
         panel.plot(places, line, color="#999999", lw=1, label="linear maps" if number == 0 else None)
     panel.plot(places, lines.max(0), color=RED, lw=2.4, alpha=0.85, label="maxout")
     panel.legend(fontsize=7, frameon=False)
-    panel.set_xlabel("input", fontsize=8)
     style.plain(panel)
-    return figure
+    return style.label(figure)
 
 
 def bandwidths() -> Figure:
@@ -73,14 +71,14 @@ def bandwidths() -> Figure:
             generator=torch.Generator().manual_seed(1),
         )
         with torch.no_grad():
-            panel.plot(places, module(places[:, None])[:, 0], **style.LEARNED)
+            panel.plot(places, module(places[:, None])[:, 0], **style.LEARNED, label="KAF")
         panel.plot(
             module.dictionary, module.alpha.detach().ravel(), "o", color=RED, ms=3, label="coefficients"
         )
         panel.set_title(f"γ = {gamma}", fontsize=9)
         style.plain(panel)
-    panels[0].legend(fontsize=7, frameon=False)
-    return figure
+    panels[0].legend(fontsize=7, frameon=False, loc="upper left")
+    return style.label(figure)
 
 
 def starts() -> Figure:
@@ -89,7 +87,7 @@ def starts() -> Figure:
     for panel, init in zip(panels, ("tanh", "elu"), strict=True):
         initialization(init, axes=panel)
         panel.set_title({"tanh": "tanh", "elu": "ELU"}[init], fontsize=9)
-    return figure
+    return style.label(figure)
 
 
 def noise() -> Figure:
@@ -104,11 +102,18 @@ def noise() -> Figure:
     direction = torch.sign(places) * math.copysign(1.0, module.alpha - 1)
     panels[0].plot(places, torch.sigmoid(places), color=BLUE, lw=1.8, label="sigmoid")
     panels[0].plot(places, hard, color=RED, lw=1.8, ls="--", label="hard sigmoid")
-    panels[1].fill_between(places, 0, direction * deviation, color="#a8d4f0", lw=0, label="one deviation")
+    panels[1].fill_between(
+        places, 0, direction * deviation, color="#a8d4f0", lw=0, label="one standard deviation"
+    )
     panels[1].axhline(0, color="#666666", lw=0.8)
     without = module.alpha * hard + (1 - module.alpha) * linear
     panels[2].fill_between(
-        places, without, without + direction * deviation, color="#a8d4f0", lw=0, label="one deviation"
+        places,
+        without,
+        without + direction * deviation,
+        color="#a8d4f0",
+        lw=0,
+        label="one standard deviation",
     )
     panels[2].plot(places, _sample(module, places), ".", color=RED, ms=1.5, label="in training")
     panels[2].plot(places, expected, color=GREEN, lw=1.8, label="expected")
@@ -116,7 +121,7 @@ def noise() -> Figure:
         panel.set_title(title, fontsize=9)
         panel.legend(fontsize=7, frameon=False)
         style.plain(panel)
-    return figure
+    return style.label(figure)
 
 
 def _sample(module: NoisyHardSigmoid, places: Tensor) -> Tensor:

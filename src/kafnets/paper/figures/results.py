@@ -14,20 +14,15 @@ from kafnets.plot import stored_shapes, style, training_curves
 
 def trained_kafs(evidence: Evidence) -> Figure:
     """Six KAFs of the first layer, trained on Sensorless."""
-    stored = sensorless_shapes(evidence, "kaf")
-    _, panels = style.grid(6, 3, width=2.6, height=2.0)
-    return stored_shapes(stored, layer="1", neurons=6, axes=panels)
+    return stored_shapes(sensorless_shapes(evidence, "kaf"), layer="1", neurons=6, columns=3)
 
 
 def trained_2d_kafs(evidence: Evidence) -> Figure:
     """Eight 2D-KAFs of the first layer, trained on Sensorless."""
-    stored = sensorless_shapes(evidence, "kaf2d")
-    figure, panels = style.grid(8, 4, width=1.9, height=2.0)
-    stored_shapes(stored, layer="1", neurons=8, axes=panels)
-    for panel in panels:
-        panel.set_xlim(-3, 3)
-        panel.set_ylim(-3, 3)
-    figure.colorbar(panels[0].images[0], ax=panels, label="output").ax.tick_params(labelsize=7)
+    figure = stored_shapes(sensorless_shapes(evidence, "kaf2d"), layer="1", neurons=8, columns=4)
+    for panel in figure.axes:
+        if panel.images:  # not the color bar
+            panel.set(xlim=(-3, 3), ylim=(-3, 3))
     return figure
 
 
@@ -74,8 +69,9 @@ def reinforcement_learning(evidence: Evidence) -> Figure:
         if curves:
             training_curves(curves, "validation_reward", by="steps", axes=[panel])
             panel.set_ylabel("mean reward of 100 episodes", fontsize=8)
-            panel.ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
-            panel.xaxis.offsetText.set_fontsize(7)
+            panel.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}")
+            panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            panel.set_xlabel("steps (thousands)", fontsize=8)
             seeds = len(next(iter(curves.values())))
             environment += f", {seeds} seed{'s' if seeds > 1 else ''}"
         else:
