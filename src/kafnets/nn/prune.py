@@ -28,8 +28,8 @@ def prune(model: nn.Module, data: Batches, tolerance: float = 1e-3) -> nn.Module
 
     * Neurons whose outputs are constant on the data are removed, and the constant is added to the next bias.
     * Neurons that are linear on the data, :math:`g(s) = p s + q`, and sums of other linear ones are removed,
-    and their weights are added to those. If all neurons of a dense layer are linear, it is merged with the
-    next one.
+      and their weights are added to those. If all neurons of a dense layer are linear, it is merged with the
+      next one.
     * Dictionary elements at both ends, and single coefficients, are dropped.
 
     After each change the model is run on the data, and its outputs are compared with those of the original.

@@ -87,7 +87,7 @@ class MlpPolicy(_Activated, ActorCriticPolicy):
     Takes all arguments of ``ActorCriticPolicy`` except ``activation_fn``, and:
 
     * ``activation``: a registered name, such as "kaf"; see ``kafnets.names()``. Activations that change the
-    width are followed by linear maps of matching width: with 2D-KAFs ``net_arch=[64, 64]`` is 64-32-64-32.
+      width are followed by linear maps of matching width: with 2D-KAFs ``net_arch=[64, 64]`` is 64-32-64-32.
     * ``activation_options``: for the activation, such as ``{"dictionary_size": 30}``.
     """
 
