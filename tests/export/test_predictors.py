@@ -14,8 +14,8 @@ from kafnets.cli import app
 from kafnets.data.encoding import Column, Encoding
 from kafnets.data.scaling import RangeScaling, RobustScaling
 from kafnets.export.onnx import run_onnx
+from kafnets.export.predictor_module import ScaledInputs
 from kafnets.export.predictors import inputs_of
-from kafnets.export.prepared import ScaledInputs
 from kafnets.train import Predictor
 from kafnets.train.architecture import Architecture
 from tests.export.test_c import compiled

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import kafnets
-from kafnets.nn.conversion import CallByCall
+from kafnets.nn.replacement import CallByCall
 
 
 class Block(nn.Module):

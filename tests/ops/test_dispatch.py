@@ -117,7 +117,7 @@ def test_without_native_kernels_it_runs_and_says_so_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(native, "kernels", None)
     monkeypatch.setattr(native, "loaded", native.Loaded(None, "the native kernels were not built"))
     backends.warn_once_without_native_kernels.cache_clear()
-    with pytest.warns(UserWarning, match=r"portable path.*were not built.*set_backend"):
+    with pytest.warns(UserWarning, match=r"portable backend.*were not built.*set_backend"):
         result = all_gradients(module, s)
     torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
     with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from kafnets import files
 from kafnets.export.c_parts import BODY, HEADER, LOOK_UP, SCALE, SOFTMAX
-from kafnets.export.prepared import Answer, ScaledInputs
+from kafnets.export.predictor_module import Answer, ScaledInputs
 from kafnets.nn.baked import Baked
 
 FIXED = {

@@ -11,7 +11,7 @@ import torch
 from kafnets import files
 from kafnets.export.c import export_c
 from kafnets.export.onnx import program_of, run_onnx
-from kafnets.export.prepared import columns_of, prepared
+from kafnets.export.predictor_module import columns_of, prepared
 from kafnets.nn.baked import bake
 
 SUFFIXES = (".onnx", ".c", ".pt2")

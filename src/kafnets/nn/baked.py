@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from kafnets.kernels import Gaussian
-from kafnets.nn import tables
+from kafnets.nn import lookup_tables
 from kafnets.nn.activation import Activation
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.kaf import KernelActivation
@@ -44,7 +44,7 @@ class Baked(Activation):
     unit: Tensor | None
     _shown = ("source", "cells", "powers", "bits", "error")
 
-    def __init__(self, like: Activation, table: tables.Table, bits: Bits = 32) -> None:
+    def __init__(self, like: Activation, table: lookup_tables.Table, bits: Bits = 32) -> None:
         super().__init__(like.num_features, like.dim, like.groups)
         self.source, self.bits = type(like).__name__, bits
         self.cells, self.powers = table.coefficients.shape[1:]
@@ -53,7 +53,7 @@ class Baked(Activation):
         unit = None
         coefficients: Any = table.coefficients
         if bits == 8:
-            coefficients, scale, more = tables.quantized(table)
+            coefficients, scale, more = lookup_tables.quantized(table)
             self.error += more
             unit = torch.from_numpy(scale).float()
         stored = torch.from_numpy(coefficients).transpose(1, 2).flatten(1)
@@ -98,7 +98,7 @@ class Baked(Activation):
 
 
 def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Literal[3, 7] | None = None) -> M:
-    r"""A copy of a model for inference, in which learned activations are tables.
+    r"""A copy of a model for inference, in which learned activations are lookup_tables.
 
     >>> net = kafnets.mlp(4, (16,), 1, "kaf")
     >>> baked = kafnets.bake(net)
@@ -107,9 +107,9 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
     True
 
     The size of a table is determined by the allowed error. For KAFs with a Gaussian kernel, it follows from a
-    bound on their derivatives (see :mod:`kafnets.nn.tables`); for others, and for KAFs added to a base, the
-    error is measured at many points and doubled. The bound holds for each activation, not for the outputs of
-    the model.
+    bound on their derivatives (see :mod:`kafnets.nn.lookup_tables`); for others, and for KAFs added to a
+    base, the error is measured at many points and doubled. The bound holds for each activation, not for the
+    outputs of the model.
 
     Fixed functions, and functions with corners at learned positions, are not replaced. A warning names
     learned activations that were not replaced.
@@ -131,7 +131,7 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
         raise ValueError(f"bits must be 32 or 8, got {bits!r}")
     if degree not in (None, 3, 7):
         raise ValueError(f"degree must be 3, 7 or None, got {degree!r}")
-    powers = tables.POWERS if degree is None else (degree + 1,)
+    powers = lookup_tables.POWERS if degree is None else (degree + 1,)
     error = ERRORS[bits] if error is None else error
     if not (isinstance(error, float | int) and 1e-8 <= error < 1):
         raise ValueError(f"error must be from 1e-8 to below 1, got {error!r}: float32 itself rounds by 6e-8")
@@ -156,7 +156,7 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
     return found
 
 
-def table_of(module: nn.Module, error: float, powers: tuple[int, ...]) -> tables.Table:
+def table_of(module: nn.Module, error: float, powers: tuple[int, ...]) -> lookup_tables.Table:
     """The functions of one activation; a ValueError tells why there is no table."""
     if not isinstance(module, Activation) or not module.facts.plottable or module.facts.arity != 1:
         raise ValueError("its functions have more than one input")
@@ -173,15 +173,15 @@ def table_of(module: nn.Module, error: float, powers: tuple[int, ...]) -> tables
         expansion = exact.expansion
         if isinstance(expansion.kernel, Gaussian) and expansion.base is None:
             gamma = np.atleast_1d(torch.as_tensor(exact.gamma, dtype=torch.float64).detach().numpy())
-            sums = tables.Gaussians(exact.alpha.detach().numpy(), expansion.dictionary.elements, gamma)
-            return tables.of_gaussians(function, sums, error, powers, tails=expansion.tails != "zero")
+            sums = lookup_tables.Gaussians(exact.alpha.detach().numpy(), expansion.dictionary.elements, gamma)
+            return lookup_tables.of_gaussians(function, sums, error, powers, tails=expansion.tails != "zero")
         ends, pieces = (
             (expansion.dictionary.values[0], expansion.dictionary.values[-1]),
             2 * expansion.shape[0],
         )
-        return tables.measured(function, error, powers, ends, pieces)
+        return lookup_tables.measured(function, error, powers, ends, pieces)
     boundary = float(getattr(exact, "boundary", 1.0))
     pieces = int(getattr(exact, "knots", 3)) - 1
-    return tables.measured(
+    return lookup_tables.measured(
         function, error, powers, (-boundary, boundary), pieces if pieces % 2 == 0 else 2 * pieces
     )

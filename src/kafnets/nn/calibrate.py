@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.dictionaries import by_novelty, by_quantiles, rule_of_thumb
 from kafnets.expansion import Dictionary, Expansion
-from kafnets.nn.changes import DictionaryChanges, LayerChange
+from kafnets.nn.dictionary_report import DictionaryChanges, LayerChange
 from kafnets.nn.refit import (
     Functions,
     KernelModule,

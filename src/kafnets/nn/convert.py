@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from kafnets.nn.channels import FUNCTIONAL, function_name, tensors_in
-from kafnets.nn.conversion import CallByCall, Conversion, LayerConversion
+from kafnets.nn.convert_report import Conversion, LayerConversion
 from kafnets.nn.places import Call, Place, Watched, places_of, watch
 from kafnets.nn.refit import size_of
-from kafnets.nn.replacement import Share, Start, replacement
+from kafnets.nn.replacement import CallByCall, Share, Start, replacement
 from kafnets.nn.watch import evaluating
 from kafnets.registry import Factory
 
@@ -55,8 +55,7 @@ def convert(
         model: any module. It is not changed.
         activations: the replacement for each class: a name with or without options, such as "kaf" or
             "kaf(dictionary_size=10)", or a function that creates a module from the number of features.
-        example_input: arguments of the model: a tensor, a tuple of arguments or a mapping of keyword
-            arguments.
+        example_input: what to call the model with: a tensor, a tuple of arguments or a mapping of keywords.
         start: "base": KAFs are added to the function they replace, with coefficients of 0, so that outputs
             are equal; it must be one of ``kafnets.fixed_functions.FUNCTIONS``. "ridge": their coefficients
             approximate it by ridge regression on the dictionary, for any function of one value.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.nn.chains import Site, sites_of
 from kafnets.nn.kaf import KernelActivation
-from kafnets.nn.pruning import LayerPruning, Pruning
+from kafnets.nn.prune_report import LayerPruning, Pruning
 from kafnets.nn.refit import design, size_of
 from kafnets.nn.smaller import arity, can_collapse, collapse, neurons, take_out, trim
 from kafnets.nn.watch import Batches, Sample, evaluating, inputs_of, outputs_of

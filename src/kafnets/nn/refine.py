@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.expansion import LONGEST, Dictionary, Expansion
-from kafnets.nn.changes import DictionaryChanges, LayerChange
+from kafnets.nn.dictionary_report import DictionaryChanges, LayerChange
 from kafnets.nn.refit import (
     Functions,
     KernelModule,

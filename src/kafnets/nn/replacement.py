@@ -1,11 +1,11 @@
-"""One learned activation in place of another, which it starts as."""
+"""Learned activations that replace others, initialized like them."""
 
 import functools
 import inspect
 from typing import Any, Literal
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from kafnets.fixed_functions import FUNCTIONS
 from kafnets.nn.activation import TorchSource
@@ -115,3 +115,42 @@ def _start(factory: Factory, target: Any, start: Start, place: Place) -> tuple[d
         return {"base": target}, "base"
     # On top of a base of the user's choice, coefficients make up the difference.
     return {"init": Ridge(target)}, "ridge"
+
+
+class CallByCall(nn.ModuleList):
+    """Several activations where one was called several times in a forward pass: each call has its own.
+
+    Args:
+        modules: in the order of the calls.
+        caller: the module whose forward pass calls them.
+    """
+
+    def __init__(self, modules: list[nn.Module], caller: nn.Module) -> None:
+        super().__init__(modules)
+        self._calls = 0
+        caller.register_forward_pre_hook(self._begin)
+        caller.register_forward_hook(self._end)
+
+    def forward(self, input: Tensor) -> Tensor:
+        module = self[self._calls % len(self)]
+        self._calls += 1
+        output: Tensor = module(input)
+        return output
+
+    def _begin(self, caller: nn.Module, args: Any) -> None:
+        self._calls = 0  # also after a forward pass that an error ended
+
+    def _end(self, caller: nn.Module, args: Any, output: Any) -> None:
+        if self._calls != len(self):
+            raise RuntimeError(
+                f"{type(caller).__name__} called one activation {self._calls} times in a forward pass, but "
+                f"{len(self)} times when it was converted, and each call has its own function: convert the "
+                f"model with shared_modules='keep'"
+            )
+
+    def detach_from(self, caller: nn.Module) -> None:
+        """Leave the caller as it was."""
+        for hooks in (caller._forward_pre_hooks, caller._forward_hooks):
+            for key, hook in list(hooks.items()):
+                if getattr(hook, "__self__", None) is self:
+                    del hooks[key]

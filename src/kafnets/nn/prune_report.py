@@ -1,8 +1,8 @@
-"""What :func:`kafnets.prune` reports."""
+"""The report of :func:`kafnets.prune`."""
 
 from dataclasses import dataclass
 
-from kafnets.nn.changes import in_words
+from kafnets.nn.dictionary_report import in_words
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What :func:`kafnets.calibrate` and :func:`kafnets.refine` report."""
+"""The report of :func:`kafnets.calibrate` and :func:`kafnets.refine`."""
 
 import math
 from dataclasses import dataclass

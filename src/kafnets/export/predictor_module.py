@@ -1,4 +1,4 @@
-"""Predictors as one module: from rows of numbers, gaps among them, to probabilities or numbers."""
+"""Predictors as one module, from rows of numbers to probabilities or numbers."""
 
 from typing import Any
 
