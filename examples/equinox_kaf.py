@@ -12,7 +12,7 @@ EXPANSION = Expansion.of(kernel=Gaussian(gamma=1.0, learn_gamma="neuron"))
 
 
 class KAF(eqx.Module):
-    """A function for each of the features, with a bandwidth of its own that is learned as well."""
+    """A function for each feature, with its own learned bandwidth."""
 
     alpha: jax.Array
     log_gamma: jax.Array
@@ -26,7 +26,7 @@ class KAF(eqx.Module):
 
 
 class Network(eqx.Module):
-    """From a number to a number, as Equinox has it: of one row, to be mapped over many."""
+    """A network for one row, as usual in Equinox; use vmap for many."""
 
     first: eqx.nn.Linear
     activation: KAF

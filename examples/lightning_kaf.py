@@ -12,7 +12,7 @@ from kafnets.data.sensorless import load_sample
 
 
 class Classifier(lightning.LightningModule):
-    """Nothing in it is special but the activation."""
+    """Only the activation differs from other networks."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An activation of your own: five lines, and everything in the package takes it by name."""
+"""A custom activation: five lines register it under a name that works everywhere in the package."""
 
 import torch
 from torch import Tensor, nn
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 import kafnets
 
 
-# The five lines. Any class or function will do whose first argument is the number of features.
+# The five lines: any class or function whose first argument is the number of features.
 @kafnets.register("sine")
 class Sine(nn.Module):
     """sin(s)."""
@@ -46,7 +46,7 @@ class Snake(kafnets.ByChannel):
 
 
 def error_of(activation: str) -> float:
-    """What a small network is still wrong by after learning a wave."""
+    """The remaining error of a small network after learning a wave."""
     generator = torch.Generator().manual_seed(0)
     network = kafnets.mlp(1, (32, 32), 1, activation, generator=generator)
     x = torch.linspace(-1, 1, 256)[:, None]

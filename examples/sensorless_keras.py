@@ -4,7 +4,7 @@ The same network and training as in sensorless_torch.py, sensorless_jax.py and s
 """
 
 from kafnets import data
-from kafnets.keras import KAF  # before keras, so that TensorFlow and Triton get along
+from kafnets.keras import KAF  # before keras, so that TensorFlow and Triton can be used together
 
 # isort: split
 import keras

@@ -10,7 +10,7 @@ from kafnets.data.sensorless import load_sample
 
 
 class Network(nn.Module):
-    """Its arguments are what is searched."""
+    """Its arguments are searched."""
 
     def __init__(self, width: int = 64, dictionary_size: int = 20) -> None:
         super().__init__()

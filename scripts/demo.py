@@ -1,4 +1,4 @@
-"""What ``make demo`` runs: a comparison on bundled data, a sentence about it, and its page."""
+"""The program of ``make demo``: a comparison on bundled data, a sentence about it, and its page."""
 
 import os
 import sys

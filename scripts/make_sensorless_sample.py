@@ -1,4 +1,4 @@
-"""Draw the sample of Sensorless that ships with the package: 500 rows a class, 5,500 in all.
+"""Draw the sample of Sensorless that ships with the package: 500 rows per class, 5,500 in all.
 
 Usage: KAFNETS_DATA=FOLDER python scripts/make_sensorless_sample.py, where FOLDER holds sensorless.npz
 with the complete data set (X float32 (58509, 48), y int64 0..10).

@@ -1,4 +1,4 @@
-"""One run, described: which data, which network, which seed."""
+"""The description of one run: data, network and seed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -29,19 +29,19 @@ class Description:
     Attributes:
         experiment: its name.
         profile: "paper", or the name of a smaller setting.
-        label: what tables call the activation.
+        label: the name of the activation in tables.
         data: the name of the data set or table.
         activation: a registered name.
         hidden: widths of the hidden layers; for a convolutional network, filters of its modules.
-        seed: of the division of the data, the first weights, and everything random in training.
+        seed: of the division of the data, the initial weights, and everything random in training.
         options: for the activation.
-        dropout: behind each hidden layer.
+        dropout: after each hidden layer.
         scaling: of features: "range" or "robust", see ``kafnets.data.load``.
-        frozen: the activation's own parameters stay as they start.
+        frozen: whether the activation's own parameters are not trained.
         members: networks for rows of features whose predictions are averaged.
         embedding: learned functions of single features, see ``kafnets.sklearn.KafnetClassifier``.
-        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows again, with functions of
-            their own for all connections in place of the activation.
+        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows of features, with one function
+            per connection instead of the activation.
         table: for a table, how it is read: its target, task and columns to drop.
         settings: of training.
         prepared: for a table, the folder that holds its divisions, see ``kafnets.comparison.prepared``. No
@@ -121,7 +121,7 @@ class Description:
         )
 
     def build(self, splits: Splits) -> nn.Module:
-        """The network, with its first weights."""
+        """The network, with its initial weights."""
         generator = torch.Generator().manual_seed(self.seed)
         network: nn.Module
         if self.network == "cnn":

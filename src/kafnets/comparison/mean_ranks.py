@@ -1,4 +1,4 @@
-"""Which of many is best over many data sets: mean ranks, and what differs by more than chance.
+"""Mean ranks over several data sets, with tests for differences.
 
 After Demšar (2006): Friedman's test over data sets, then Nemenyi's critical difference between mean ranks.
 """
@@ -19,8 +19,8 @@ class MeanRanks:
     Attributes:
         ranks: mean rank by label, best (1) first.
         sets: how many data sets there were.
-        friedman: p-value for all being alike.
-        critical_difference: of mean ranks; what is nearer to each other does not differ at the 5 % level.
+        friedman: p-value for equality of all.
+        critical_difference: of mean ranks; smaller differences are not significant at the 5 % level.
     """
 
     ranks: dict[str, float]
@@ -61,7 +61,7 @@ def mean_ranks(scores: Mapping[str, Mapping[str, float]]) -> MeanRanks:
 
 
 def alike(ranking: MeanRanks) -> list[tuple[str, ...]]:
-    """Groups, as large as can be, of labels that do not differ by more than chance."""
+    """The largest groups of labels without significant differences."""
     labels, groups = list(ranking.ranks), list[tuple[str, ...]]()
     for begin, first in enumerate(labels):
         near = [

@@ -1,4 +1,4 @@
-"""What a comparison consists of: its data, read once, and its runs."""
+"""The plan of a comparison: its data, read once, and its runs."""
 
 import hashlib
 import json
@@ -138,7 +138,7 @@ class Plan:
     def save_best(self, records: Sequence[Record]) -> None:
         """Save the network that did best in validation, of the activation that did so in the mean.
 
-        Not in the test: a choice by the test would make its score too good to be true.
+        Test scores are not used: choosing by them would make them too optimistic.
         """
         labels = {each.label for each in self.networks}
         found = complete(cells(each for each in records if each.label in labels))
@@ -172,8 +172,8 @@ def plan(
 ) -> Plan:
     """Read the data, and describe one run per activation or rival and seed, ReLU among them as the reference.
 
-    Their folder is named after the data and a digest of all that they have in common. So the same comparison
-    is resumed, and one with other settings, or of a table that was changed, begins anew beside it.
+    Their folder is named after the data and a digest of all that they have in common, so that the same
+    comparison is resumed, and one with other settings or a changed table gets a new folder.
     """
     hidden = np.atleast_1d(hidden).tolist()
     chosen = _known(activations, rivals)

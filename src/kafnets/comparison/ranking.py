@@ -52,7 +52,7 @@ class Ranking:
         reference: what all others are tested against.
         rows: best first.
         test: the test and its correction, in one sentence.
-        verdict: what a stranger should take home.
+        verdict: a summary in plain words.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""What is known of a finished run: what was asked for, what came out, on which data, by which code."""
+"""The record of a finished run: settings, results, data and code."""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -102,7 +102,7 @@ class Record:
 
     @property
     def seed(self) -> int:
-        """Of the division of the data, the first weights and everything random in training."""
+        """Of the division of the data, the initial weights and everything random in training."""
         return int(self.config["seed"])
 
     @property
@@ -112,7 +112,7 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """What tells the run from all others: no two finished runs of one setting have the same."""
+        """The identity of the run: no two finished runs of one setting have the same."""
         return self.experiment, self.profile, str(self.config["data"]), self.label, self.hidden, self.seed
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What people use on tables, as rivals of networks: trees, and networks of other packages."""
+"""Common methods for tables, for comparison with networks: trees, and networks of other packages."""
 
 import functools
 import importlib
@@ -29,16 +29,16 @@ SMALLEST = 1e-12
 
 
 class Kind(NamedTuple):
-    """What people use on tables in place of our networks.
+    """A common method for tables.
 
     Attributes:
-        label: what tables call it.
-        package: that brings it, as pip knows it.
-        module: that it is imported from.
+        label: its name in tables.
+        package: the package that provides it, as for pip.
+        module: the module that it is imported from.
         names: of its classes, for classification and for regression.
-        tuned: the setting that is chosen in validation.
-        values: that are tried, the usual one among them.
-        fixed: other settings that are not its defaults.
+        tuned: the setting that is chosen on the validation part.
+        values: the values to try, including the usual one.
+        fixed: other settings that differ from its defaults.
     """
 
     label: str

@@ -38,7 +38,7 @@ class Runnable(Protocol):
 def execute(
     description: Runnable, output: Path, *, progress: Progress | None = None, tensorboard: bool = False
 ) -> Outcome:
-    """Run one description, or go on with it, unless it is finished or another process is at it.
+    """Run one description, or resume it, unless it is finished or another process runs it.
 
     Processes that ``torchrun`` has started run it together; the first of them keeps the folder.
 

@@ -1,4 +1,4 @@
-"""Whether two activations differ by more than noise."""
+"""Significance tests for the difference between two activations."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class PairedTest:
     Attributes:
         name: of the test.
         difference: in the mean.
-        p_value: the smaller, the surer is what the test looked for.
+        p_value: for the alternative of the test.
         opposite: the p-value of the opposite; 1 for a two-sided test, which has none.
     """
 
@@ -33,12 +33,12 @@ class PairedTest:
     opposite: float = 1.0
 
     def corrected(self, comparisons: int) -> "PairedTest":
-        """By Bonferroni, for the best of several: it is the luckiest of them too."""
+        """Corrected by Bonferroni for several comparisons."""
         return replace(self, p_value=min(1.0, self.p_value * comparisons))
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is more than noise, at the 5 % level."""
+        """Whether the difference is significant at the 5 % level."""
         return self.p_value < LEVEL
 
 
@@ -55,20 +55,20 @@ def paired_test(
 ) -> PairedTest | None:
     """A t-test on the differences of runs with the same seed.
 
-    None where they tell nothing: fewer than two, or all the same, which happens by rounding to few rows.
+    None if a test is impossible: fewer than two seeds, or equal differences, which can occur with few rows.
 
     Seeds that each divide the same rows anew into a training and a test part are not independent, since their
     parts overlap, and a plain t-test finds differences where there are none. Given the size of the test part
     as a share of the training part, the variance is corrected as Nadeau and Bengio (2003) propose.
 
     Args:
-        ours: scores, one a seed.
+        ours: scores, one per seed.
         theirs: scores of the same seeds.
         test_to_train: rows of the test part for each row of the training part, if seeds divide the rows anew;
             0 if all seeds have the same test part.
         alternative: what to find evidence for: that ours differ from theirs plus the margin, are greater, or
             are less.
-        margin: of the difference; one for all, or one a seed.
+        margin: of the difference; one for all, or one per seed.
     """
     from scipy import stats
 
@@ -152,7 +152,7 @@ class Effect:
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is more than noise, at the 5 % level."""
+        """Whether the difference is significant at the 5 % level."""
         return self.p_value is not None and self.p_value < LEVEL
 
 

@@ -1,4 +1,4 @@
-"""Running many descriptions: one after the other, side by side, or on a Ray cluster."""
+"""Running many descriptions: sequentially, in parallel, or on a Ray cluster."""
 
 import multiprocessing
 import os
@@ -34,16 +34,16 @@ def execute_all(
 ) -> None:
     """All of them, ``jobs`` at a time, the processor's cores divided between them.
 
-    Interrupted, what is finished stays, and the same call goes on with the rest where it was.
+    After an interruption, finished runs are kept, and the same call resumes the others.
 
     Args:
         descriptions: of the runs.
         output: the folder of results. On a cluster, all machines must see it.
-        jobs: how many runs side by side on this machine. A cluster has as many as it has cores.
+        jobs: number of runs in parallel on this machine; a cluster runs as many as it has cores.
         engine: "local", or "ray" for the cluster that RAY_ADDRESS names, or a new one on this machine.
         tensorboard: log each epoch for TensorBoard as well.
-        told: is called when a run has come to its end.
-        watched: is called after each epoch of a run on this machine.
+        told: called when a run has ended.
+        watched: called after each epoch of a run on this machine.
     """
     if engine == "ray":
         events = _on_ray(descriptions, output, tensorboard)
@@ -72,7 +72,7 @@ def _in_turn(
 
 
 class _Worker:
-    """A process that carries out one run after the other. If it is killed, we know which run it was at."""
+    """A worker process. If it is killed, the run that it was working on is known."""
 
     def __init__(self, threads: int) -> None:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
@@ -156,7 +156,7 @@ def _serve(connection: Any, threads: int) -> None:
 
 
 def _leave_with_parent() -> None:
-    """A first process that is killed has no time to stop the others, which would go on for nobody."""
+    """Stop if the first process has been killed, which could not stop its workers."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -38,7 +38,7 @@ class Table:
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def __rich_console__(self, console: Any, options: Any) -> "Iterator[RichTable]":
-        """As wide as the terminal. What is too wide is left out, then wrapped, and never cut."""
+        """Fit the terminal: optional columns are omitted, then cells are wrapped; nothing is truncated."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text

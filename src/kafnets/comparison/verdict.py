@@ -1,4 +1,4 @@
-"""What a comparison comes to, in a sentence or two."""
+"""The verdict of a comparison, in one or two sentences."""
 
 from typing import Any
 

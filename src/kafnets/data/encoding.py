@@ -1,4 +1,4 @@
-"""Columns of a table as numbers: what is learned about them, and how it is applied."""
+"""Encoding the columns of a table as numbers."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from kafnets.data.numbers import MOSTLY, but_for, comma_note, distinct_texts, nu
 from kafnets.data.reading import CODE
 
 MOST_CATEGORIES = 100
-"""A text column with more values is no category but a name or an identifier."""
+"""A text column with more distinct values is treated as a name or an identifier."""
 
 GAP = ""
-"""The category of a gap in text."""
+"""The category of a missing text."""
 
 
 @dataclass(frozen=True)

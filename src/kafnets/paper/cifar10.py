@@ -1,4 +1,4 @@
-"""CIFAR-10: two to five convolutional modules; KAFs start as ELU."""
+"""CIFAR-10: two to five convolutional modules; KAFs are initialized like ELU."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def descriptions(
     layers: Sequence[int] = LAYERS,
     seeds: int = 5,
 ) -> list[Description]:
-    """One an activation, number of modules and seed."""
+    """One per activation, number of modules and seed."""
     filters, settings = chosen(PROFILES, profile)
     found = []
     for name in dict.fromkeys(activations):

@@ -1,11 +1,11 @@
-"""The paper's numbers. They stand beside ours and are never mixed with them."""
+"""The numbers that the paper publishes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper gives for one activation and depth, as far as it does."""
+    """The published numbers for one activation and depth."""
 
     mean: float
     deviation: float | None = None

@@ -42,10 +42,10 @@ class PolicyDescription:
     """One run of PPO.
 
     Attributes:
-        label: what tables call the activation.
+        label: the name of the activation in tables.
         environment: one of ``ENVIRONMENTS``, or Gymnasium's name of another MuJoCo environment.
         activation: a registered name.
-        seed: of the first weights, the environment, and everything random in training.
+        seed: of the initial weights, the environment, and everything random in training.
         steps: in the environment, rounded up to whole iterations.
         options: for the activation.
         hidden: widths of the hidden layers.
@@ -181,7 +181,7 @@ def descriptions(
     steps: int = STEPS,
     seeds: int = 5,
 ) -> list[PolicyDescription]:
-    """One an environment, activation and seed; seed by seed, so that early results can be compared."""
+    """One per environment, activation and seed; seed by seed, so that early results can be compared."""
     for name in activations:
         find(name)
     # Each once, however it is called.

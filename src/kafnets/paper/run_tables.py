@@ -1,4 +1,4 @@
-"""What ``kafnets reproduce`` prints when its runs are done."""
+"""The tables that ``kafnets reproduce`` prints."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from kafnets.paper import published
 
 
 def result_table(cells: Sequence[Cell], beside: published.Table, experiment: str, profile: str) -> Table:
-    """Means and deviations over seeds, best first, the paper's values beside."""
+    """Means and deviations over seeds, best first, with the paper's values."""
     metric, data = (cells[0].metric, cells[0].data) if cells else ("score", experiment)
     rows = []
     for cell in _best_first(cells):

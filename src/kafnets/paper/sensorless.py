@@ -1,4 +1,4 @@
-"""Sensorless: 100 neurons a layer, one to three layers, l2 1e-4; and KAFs with other settings."""
+"""Sensorless: 100 neurons per layer, one to three layers, l2 1e-4; and KAFs with other settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ def descriptions(
     layers: Sequence[int] = LAYERS,
     seeds: int = 5,
 ) -> list[Description]:
-    """One a label, depth and seed. An activation is a registered name or one of the controls."""
+    """One per label, depth and seed. An activation is a registered name or one of the controls."""
     data, settings = chosen(PROFILES, profile)
     found = []
     for label in dict.fromkeys(activations):

@@ -26,7 +26,7 @@ def descriptions(
     layers: Sequence[int] = (),
     seeds: int = 5,
 ) -> list[Description]:
-    """One an activation, depth and seed; the paper's depths if none are given."""
+    """One per activation, depth and seed; the paper's depths if none are given."""
     data, settings = chosen(PROFILES, profile)
     found = []
     for name in dict.fromkeys(activations):

@@ -21,7 +21,7 @@ SIZES = {5: "kaf D=5", 10: "kaf D=10", 20: "kaf", 40: "kaf D=40", 80: "kaf D=80"
 
 
 def activations() -> Table:
-    """Table 1: what the non-parametric activations are like, from what their classes declare."""
+    """Table 1: properties of the non-parametric activations, as their classes declare them."""
     decay = {"l2": "only l2", "own": "its own", None: NOTHING}
     rows = []
     for name in COMPARED:
@@ -67,7 +67,7 @@ def susy(evidence: Evidence, profiles: Sequence[str] = tuple(susy_experiment.PRO
 
 
 def sensorless_paper(evidence: Evidence) -> Table:
-    """What the paper gives numbers for."""
+    """The activations for which the paper gives numbers."""
     rows = []
     for (label, layers), paper in published.SENSORLESS.items():
         cell = evidence.cell("sensorless", "paper", label, layers)
@@ -88,7 +88,7 @@ def sensorless_all(evidence: Evidence) -> Table:
 
 
 def sensorless_recent(evidence: Evidence) -> Table:
-    """What is younger than the paper, beside KAF, on the bundled sample, best first."""
+    """More recent activations and KAF on the bundled sample, best first."""
     found = evidence.cells("sensorless", "quick", ["kaf", *{*own_names()} - {*REVIEWED}], [2])
     found = sorted(found, key=lambda cell: (-cell.mean, cell.label))
     rows = tuple((cell.label, _score(cell), _seeds(cell), _size(cell)) for cell in found)
@@ -96,13 +96,13 @@ def sensorless_recent(evidence: Evidence) -> Table:
 
 
 def sensorless_short(evidence: Evidence) -> Table:
-    """What most people use, beside KAFs."""
+    """Common activations and KAFs."""
     named = {label: label for label in ("relu", "prelu", "kaf", "kaf2d")}
     return _by_depth(evidence, "Sensorless, test accuracy", "activation", named, (1, 2, 3))
 
 
 def dictionary_sizes(evidence: Evidence) -> Table:
-    """KAFs with shorter and longer dictionaries."""
+    """KAFs with smaller and larger dictionaries."""
     named = {str(size): label for size, label in SIZES.items()}
     return _by_depth(evidence, "Sensorless by the size of the dictionary", "D", named, (1, 2))
 
@@ -208,7 +208,7 @@ def wider_scores(evidence: Evidence) -> Table:
 
 
 def chosen_settings(evidence: Evidence) -> Table:
-    """What validation chose, seed by seed: how often each value."""
+    """How often each value was chosen on the validation part."""
     finished, ranks = list(finished_sets(evidence)), ranking(evidence).ranks
     counts: dict[tuple[str, str], Counter[str]] = {}
     for name in finished:

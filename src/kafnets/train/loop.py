@@ -238,7 +238,7 @@ class _Run:
         } | self.kept.state()
 
     def _noise(self) -> dict[str, Tensor]:
-        """The state of every process's own generators, one row a process."""
+        """The state of every process's own generators, one row per process."""
         own = {"cpu": torch.get_rng_state()}
         if self.fabric.device.type == "cuda":
             own["cuda"] = torch.cuda.get_rng_state(self.fabric.device)

@@ -1,9 +1,9 @@
-"""Run folders: what is in them can be trusted, whenever the process that wrote them was killed.
+"""Run folders, whose files stay consistent if the process is killed at any time.
 
 A folder holds ``config.json``, ``checkpoint.pt`` while it runs, then ``model.pt``, ``shapes.npz``,
-``report.json`` and last of all ``DONE``. Every file takes its place in one step. A checkpoint carries a
-SHA-256 of itself; the marker holds those of the other files. The weights may be taken away, to save space,
-and the run still counts as finished.
+``report.json`` and last of all ``DONE``. Every file is written atomically. A checkpoint contains its own
+SHA-256; the marker contains those of the other files. The weights may be deleted to save space; the run still
+counts as finished.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class RunFolder:
         self.refuse_other(config)
 
     def refuse_other(self, config: dict[str, Any]) -> None:
-        """Make sure that the run that is there has this config."""
+        """Raise an error unless the stored run has this config."""
         stored, wanted = self._json(CONFIG) or {}, json.loads(_as_json(config))
         changed = [
             f"{key}: {stored.get(key, 'nothing')} stored, {wanted.get(key, 'nothing')} requested"

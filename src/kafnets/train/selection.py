@@ -11,7 +11,7 @@ class Selection:
 
     Args:
         keep: "best", "last" or "first", as in ``Settings``.
-        model: with its first weights.
+        model: with its initial weights.
     """
 
     def __init__(self, keep: str, model: nn.Module) -> None:
