@@ -40,8 +40,8 @@ class Description:
         frozen: whether the activation's own parameters are not trained.
         members: networks for rows of features whose predictions are averaged.
         embedding: learned functions of single features, see ``kafnets.sklearn.KafnetClassifier``.
-        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows of features, with one function
-            per connection instead of the activation.
+        network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows of features, with one
+            function per connection instead of the activation.
         table: for a table, how it is read: its target, task and columns to drop.
         settings: of training.
         prepared: for a table, the folder that holds its divisions, see ``kafnets.comparison.prepared``. No
