@@ -70,7 +70,7 @@ def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
     processors = sorted({each["hardware"]["processor"] for each in stamps})
     return (
         f"{len(lines)} runs, of which {failed} failed; commits {', '.join(commits)}; "
-        f"{', '.join(processors)}, one thread per run, beside other processes."
+        f"{', '.join(processors)}, one thread per run, on a shared machine."
     )
 
 

@@ -21,7 +21,7 @@ def tables(result: dict[str, Any], part: str = "") -> list[Table]:
         part: one of :data:`PARTS`; all of them, and a training step, by default.
     """
     found = [
-        relative(f"Input {shape}, {name}", "activation", timings, unit)
+        relative(f"Input {shape}, {name.replace('beside', 'compared with')}", "activation", timings, unit)
         for name, unit in PARTS.items()
         if part in ("", name)
         for shape, timings in result.get(name, {}).items()
@@ -43,7 +43,7 @@ def relative(title: str, heading: str, timings: dict[str, Any], unit: str) -> Ta
 
 
 def bars_table(result: dict[str, Any]) -> Table:
-    """What was asked for, and whether it is met."""
+    """Targets, and whether they are met."""
     rows = tuple(
         (
             bar["what"],
@@ -53,7 +53,7 @@ def bars_table(result: dict[str, Any]) -> Table:
         )
         for bar in result["bars"]
     )
-    return Table("What is claimed", ("claim", "measured", "bar", "met"), rows)
+    return Table("Performance targets", ("comparison", "measured", "target", "met"), rows)
 
 
 def source(result: dict[str, Any]) -> str:
