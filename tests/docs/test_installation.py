@@ -17,12 +17,12 @@ def test_times_and_sizes_are_those_that_are_stored() -> None:
         f"| {time:.0f} s of processor time | {sizes[0]} |",
         f"| {taken[0]:.0f} s of processor time for the packages, {taken[1]:.0f} s for compiling",
         f" | {sizes[1]} |",
-        f"has {wheel['megabytes']:.1f} MB",
+        f"is {wheel['megabytes']:.1f} MB",
     ):
         assert said in quickstart
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for said in (
         f"takes {time:.0f} s of processor time and {sizes[0]}",
-        f"`'.[experiments]'` {sizes[1]}",
+        f"`'.[experiments]'` takes {sizes[1]}",
     ):
         assert said in readme
