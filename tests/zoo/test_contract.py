@@ -92,6 +92,16 @@ def test_gradients(name: str) -> None:
 
 
 @every
+def test_used_twice_it_has_the_same_gradients_if_they_are_recorded(name: str) -> None:
+    module, s = build(name).eval(), activations(name, 4).requires_grad_()
+    given = [s, *module.parameters()]
+    loss = module(s + 0.1 * module(s).mean()).sum()
+    wanted = torch.autograd.grad(loss, given, retain_graph=True)
+    recorded = torch.autograd.grad(loss, given, create_graph=True)
+    torch.testing.assert_close(recorded, wanted)
+
+
+@every
 def test_transforms_agree_with_autograd(name: str) -> None:
     module, s = build(name), activations(name, 3)
     jacobian = torch.autograd.functional.jacobian(module, s)

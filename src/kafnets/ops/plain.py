@@ -1,6 +1,7 @@
 """Formulas in plain torch: as they stand, for any derivative, and in little memory, for any device."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,13 +29,24 @@ def differentiate(
     wanted: tuple[bool, bool],
     create_graph: bool,
     evaluate: Callable[[Formula, Tensor, Tensor, int], Tensor] = plain,
+    keep: Callable[[Callable[[], Any]], Any] = lambda compute: compute(),
 ) -> tuple[Tensor | None, Tensor | None]:
     """The gradients by autograd through the plain formula, so that they can be differentiated again."""
-    with torch.enable_grad():
-        result = evaluate(formula, s, table, dim)
-    asked = [each for each, want in zip((s, table), wanted, strict=True) if want]
+
+    def value() -> tuple[list[Tensor], Tensor]:
+        with torch.enable_grad():
+            inputs = apart(s, table)
+            return inputs, evaluate(formula, inputs[0], inputs[1], dim)
+
+    inputs, result = keep(value)
+    asked = [each for each, want in zip(inputs, wanted, strict=True) if want]
     found = iter(torch.autograd.grad(result, asked, upstream, create_graph=create_graph))
     return next(found) if wanted[0] else None, next(found) if wanted[1] else None
+
+
+def apart(*tensors: Any) -> list[Any]:
+    """The same, such that no derivative by one goes through another: activations may come from a table."""
+    return [None if each is None else each.view_as(each) for each in tensors]
 
 
 class Portable:

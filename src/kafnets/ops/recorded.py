@@ -104,7 +104,7 @@ class Sums(torch.autograd.Function):
         by_upstream = None
         if ctx.needs_input_grad[2]:
             rest = s, table, dim
-            by_upstream = plain(formula, *rest) if _is_batched(table) else _apply(formula, runner, *rest)
+            by_upstream = plain(formula, *rest) if is_batched(table) else _apply(formula, runner, *rest)
         by_s, by_table = _gradients(formula, runner, upstream, s, table, dim, wanted)
         return None, None, by_upstream, by_s, None if by_table is None else by_table[:, -1], None
 
@@ -156,7 +156,7 @@ def _gradients(
     if not any(wanted):
         return None, None
     again = torch.is_grad_enabled()
-    batched, tables = _is_batched(upstream), _is_batched(table)
+    batched, tables = is_batched(upstream), is_batched(table)
     if not again and not batched and not tables:
         return runner.backward(formula, upstream, s, table, dim, wanted)
     slope = formula.slope()
@@ -165,7 +165,8 @@ def _gradients(
     if isinstance(formula, KAFFormula) and formula.expansion.base is not None:
         return differentiate(
             formula, upstream, s, table, dim, wanted, again,
-            lambda formula, s, table, dim: _kept(node, lambda: transformed(formula, s, table, dim, runner)),
+            lambda formula, s, table, dim: transformed(formula, s, table, dim, runner),
+            lambda compute: _kept(node, compute),
         )  # fmt: skip
 
     def value(each: Formula) -> Tensor:
@@ -187,19 +188,18 @@ def _gradients(
     return by_s, by_table
 
 
-def _is_batched(tensor: Tensor) -> bool:
+def is_batched(tensor: Tensor) -> bool:
     """Whether it stands for many gradients at once, which have no memory of their own."""
     return torch._C._functorch.is_legacy_batchedtensor(tensor)
 
 
-def _kept(node: Any, compute: Callable[[], Tensor]) -> Tensor:
+def _kept(node: Any, compute: Callable[[], Any]) -> Any:
     """What is computed once by a node of the graph: second derivatives pass it twice."""
     if node is None or torch._C._are_functorch_transforms_active():
         return compute()
     if not hasattr(node, "kept"):
         node.kept = compute()
-    kept: Tensor = node.kept
-    return kept
+    return node.kept
 
 
 def _is_used(ctx: Any, k: int) -> bool:
