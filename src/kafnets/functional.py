@@ -20,9 +20,8 @@ from kafnets.arguments import check_expansion, checked_call
 from kafnets.expansion import Expansion
 from kafnets.kernels import Gaussian
 from kafnets.ops.dispatch import apply
-from kafnets.ops.formula import nan_in_slopes
-from kafnets.ops.kaf import terms
 from kafnets.ops.kaf2d import formula_of
+from kafnets.ops.kernel_values import kernel_values
 from kafnets.ops.layout import in_groups
 
 EDGEWISE_KERNEL = Gaussian(divisor=1.0)
@@ -111,7 +110,7 @@ def edgewise(x: Tensor, alpha: Tensor, expansion: Expansion | None = None) -> Te
             f"D = {expansion.dictionary.size} elements, got {tuple(alpha.shape)}"
         )
     dtype = torch.promote_types(torch.promote_types(x.dtype, alpha.dtype), torch.float32)
-    values = terms(expansion, nan_in_slopes(x.to(dtype)))
+    values = kernel_values(expansion, x.to(dtype))
     return linear(values.flatten(-2), alpha.to(dtype).flatten(1)).to(x.dtype)
 
 

@@ -6,6 +6,7 @@ contiguous memory, seen as (batch, neurons, positions).
 
 import importlib
 import math
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from torch import Tensor
 
 from kafnets.ops.formula import Formula
 from kafnets.ops.layout import in_memory_order, in_written_order
+
+INTERFACE = 2
+"""What kernels are given and what it means; csrc/module.cpp has the same number."""
 
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 
@@ -40,9 +44,12 @@ def load(instruction_set: str | None = None) -> Loaded:
         return Loaded(None, f"this processor cannot run {instruction_set}, only {', '.join(runnable)}")
     for name in runnable if instruction_set is None else (instruction_set,):
         try:
-            return Loaded(importlib.import_module(f"kafnets.ops._cpu_{name}"), name)
+            module = importlib.import_module(f"kafnets.ops._cpu_{name}")
         except ModuleNotFoundError:
             continue
+        if getattr(module, "interface", None) != INTERFACE:
+            return Loaded(None, "the native kernels were built from other sources: install kafnets again")
+        return Loaded(module, name)
     return Loaded(None, "the native kernels were not built: no C++ compiler was found at installation")
 
 
@@ -69,6 +76,12 @@ class Kernels:
             }
 
         self._forward, self._backward = functions("forward"), functions("backward")
+        self._values: dict[torch.dtype, Any]
+        self._gradients_of_values: dict[torch.dtype, Any]
+        self._values, self._gradients_of_values = (
+            {dtype: getattr(module, f"kernel_values_{direction}_{name}") for dtype, name in dtypes.items()}
+            for direction in ("forward", "backward")
+        )
         self._is_zero = {dtype: getattr(module, f"is_zero_{name}") for dtype, name in dtypes.items()}
 
     def has(self, formula: Formula | None) -> bool:
@@ -157,6 +170,38 @@ class Kernels:
             None if by_input is None else _restore(by_input, order, s.dtype),
             None if by_table is None else _restore(by_table, None, table.dtype),
         )
+
+    def has_values(self, dtype: torch.dtype) -> bool:
+        """Whether :meth:`values` takes this type of number."""
+        return dtype in self._values
+
+    def values(self, s: Tensor, elements: Sequence[float], gamma: float | None) -> Tensor:
+        """The Gaussians around each element: ``(*s.shape, D)``."""
+        x, places = _contiguous(s, s.dtype), torch.tensor(elements, dtype=s.dtype)
+        result = x.new_empty(*x.shape, len(elements))
+        if result.numel():
+            self._values[x.dtype](
+                x.data_ptr(), x.numel(), places.data_ptr(), len(elements), gamma,
+                result.data_ptr(), _threads(result.numel()),
+            )  # fmt: skip
+        return result
+
+    def gradients_of_values(
+        self, s: Tensor, elements: Sequence[float], gamma: float | None, values: Tensor, upstream: Tensor
+    ) -> Tensor:
+        """The gradient of the input of :meth:`values`, whose result they were."""
+        x, u, places = (
+            _contiguous(s, s.dtype),
+            _contiguous(upstream, s.dtype),
+            torch.tensor(elements, dtype=s.dtype),
+        )
+        result = torch.empty_like(x)
+        if u.numel():
+            self._gradients_of_values[x.dtype](
+                x.data_ptr(), x.numel(), places.data_ptr(), len(elements), gamma,
+                values.data_ptr(), u.data_ptr(), result.data_ptr(), _threads(u.numel()),
+            )  # fmt: skip
+        return result
 
 
 def _few_rows(formula: Formula, s: Tensor, table: Tensor, dim: int) -> bool:

@@ -45,4 +45,14 @@ constexpr Entry entry_of() {
 
 extern const Entry kaf_entry, kaf2d_entry, kaf_by_bandwidth_entry, hinges_entry, powers_entry, hermite_entry,
     cubics_entry, bells_entry, kaf_slopes_entry, kaf_slopes_by_bandwidth_entry;
+// Of kernel values, which are no function of neurons: see kernel_values.h.
+struct KernelValuesEntry {
+  using Values = void (*)(uintptr_t x, int64_t count, uintptr_t elements, int64_t size, double gamma, uintptr_t values,
+                          int threads);
+  using Gradients = void (*)(uintptr_t x, int64_t count, uintptr_t elements, int64_t size, double gamma,
+                             uintptr_t values, uintptr_t upstream, uintptr_t dx, int threads);
+  Values forward_float32, forward_float64;
+  Gradients backward_float32, backward_float64;
+};
+extern const KernelValuesEntry kernel_values_entry;
 extern const Entry::Forward baked_float32, baked_float64;  // never differentiated

@@ -13,7 +13,8 @@ namespace nb = nanobind;
 
 namespace {
 
-void define(nb::module_& m, const std::string& name, const Entry& entry) {
+template <class AnyEntry>
+void define(nb::module_& m, const std::string& name, const AnyEntry& entry) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
   m.def((name + "_forward_float32").c_str(), entry.forward_float32, unlocked);
   m.def((name + "_forward_float64").c_str(), entry.forward_float64, unlocked);
@@ -49,6 +50,7 @@ bool runs(const std::string& instruction_set) {
 }  // namespace
 
 NB_MODULE(KAF_MODULE_NAME, m) {
+  m.attr("interface") = 2;  // ops/native.py has the same number: one that knows other settings would be silently wrong
   define(m, "kaf", kaf_entry);
   define(m, "kaf2d", kaf2d_entry);
   define(m, "kaf_by_bandwidth", kaf_by_bandwidth_entry);
@@ -59,6 +61,7 @@ NB_MODULE(KAF_MODULE_NAME, m) {
   define(m, "bells", bells_entry);
   define(m, "kaf_slopes", kaf_slopes_entry);
   define(m, "kaf_slopes_by_bandwidth", kaf_slopes_by_bandwidth_entry);
+  define(m, "kernel_values", kernel_values_entry);
   m.def("baked_forward_float32", baked_float32, nb::call_guard<nb::gil_scoped_release>());
   m.def("baked_forward_float64", baked_float64, nb::call_guard<nb::gil_scoped_release>());
   m.def("is_zero_float32", &is_zero<float>);
