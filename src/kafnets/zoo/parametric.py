@@ -19,7 +19,7 @@ class Parametric(ByChannel):
     """Activations with one number per function for each parameter, initialized to known values."""
 
     first_values: ClassVar[dict[str, float]]
-    """By name."""
+    """Initial values by the name of the parameter."""
 
     def __init__(
         self,
