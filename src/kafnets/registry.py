@@ -151,7 +151,7 @@ def names(family: str | None = None) -> list[str]:
 
 
 def own_names() -> list[str]:
-    """Those of this package, whatever else is registered."""
+    """The names that this package registers."""
     _load_own()
     return [name for name, factory in _registered.items() if _origin(factory).startswith("kafnets.")]
 

@@ -4,5 +4,5 @@ Every framework calls :mod:`kafnets.arrays.kaf` with its own library, and is tol
 belongs to what. Activations come as ``(..., N)``, channels last, with coefficients ``(N, D)``; for a 2D-KAF
 as ``(..., 2 P)`` with coefficients ``(P, D, D)``, and ``(..., P)`` comes out: all in the precision to compute
 in. A learned bandwidth, ``()`` or one per function, is the kernel's: see :meth:`Expansion.with_gamma`.
-Nothing here is larger than the activations, whatever D is, unless the library keeps terms.
+No array is larger than the activations, regardless of D, unless the library keeps terms.
 """

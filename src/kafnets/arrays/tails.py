@@ -1,4 +1,4 @@
-r"""How a sum of kernels goes on outside its dictionary, over any array library.
+r"""Tails: a sum of kernels outside its dictionary, over any array library.
 
 With c the activation, or the nearest edge if it is outside, constant tails are :math:`g(c)` and linear ones
 :math:`g(c) + g'(c) (s - c)`. Outside, c is one of two edges: the slopes there are found once per function.

@@ -54,7 +54,7 @@ _RATES = ("learning_rate", (0.03, 0.1, 0.3))
 _PYTABKIT = ("pytabkit", "pytabkit.models.sklearn.sklearn_interfaces")
 _ONE_THREAD: dict[str, Any] = {"device": "cpu", "n_threads": 1, "verbosity": 0}
 
-# Boosting goes on for three times as long as usual, without holding out rows to stop by.
+# Boosting has three times as many iterations as usual, without early stopping.
 KINDS = {
     "forest": Kind(
         "random forest",

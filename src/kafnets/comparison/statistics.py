@@ -57,14 +57,14 @@ def paired_test(
 
     None if a test is impossible: fewer than two seeds, or equal differences, which can occur with few rows.
 
-    Seeds that each divide the same rows anew into a training and a test part are not independent, since their
+    Seeds that each divide the same rows into a training and a test part are not independent, since their
     parts overlap, and a plain t-test finds differences where there are none. Given the size of the test part
     as a share of the training part, the variance is corrected as Nadeau and Bengio (2003) propose.
 
     Args:
         ours: scores, one per seed.
         theirs: scores of the same seeds.
-        test_to_train: rows of the test part for each row of the training part, if seeds divide the rows anew;
+        test_to_train: rows of the test part for each row of the training part, if each seed divides the rows;
             0 if all seeds have the same test part.
         alternative: what to find evidence for: that ours differ from theirs plus the margin, are greater, or
             are less.
@@ -204,7 +204,7 @@ def _fieller(
 def detectable(
     deviation: float, seeds: int, *, test_to_train: float = 0.0, comparisons: int = 1, sides: int = 2
 ) -> float:
-    """The smallest true difference that a test of so many sides would find in four of five comparisons."""
+    """The smallest true difference that the test would detect with a power of 80 %."""
     from scipy import optimize, stats
 
     degrees = seeds - 1

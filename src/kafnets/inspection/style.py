@@ -1,4 +1,4 @@
-"""One look for all pictures: told apart in gray print and by the color-blind."""
+"""One style for all figures, readable in grayscale and by color-blind readers."""
 
 from typing import Any
 

@@ -97,7 +97,7 @@ def coefficients(
 
 
 class Source:
-    """How JAX draws first values: see :class:`kafnets.starts.Source`."""
+    """How JAX draws initial values: see :class:`kafnets.starts.Source`."""
 
     def __init__(self, key: Array | None, dtype: Any) -> None:
         self.key, self.dtype = key, dtype

@@ -176,7 +176,7 @@ def _initializer(given: Any, expansion: Expansion) -> Any:
 
 
 class _Source:
-    """How Keras draws first values: see :class:`kafnets.starts.Source`."""
+    """How Keras draws initial values: see :class:`kafnets.starts.Source`."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype

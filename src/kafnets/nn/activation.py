@@ -138,7 +138,7 @@ def full_precision(s: Tensor) -> AbstractContextManager[None]:
 
 
 class TorchSource:
-    """How torch draws first values: see :class:`kafnets.starts.Source`."""
+    """How torch draws initial values: see :class:`kafnets.starts.Source`."""
 
     def __init__(self, like: Tensor | None = None, generator: torch.Generator | None = None) -> None:
         self.like, self.generator = like, generator

@@ -151,7 +151,7 @@ def _mixes(rows: Tensor, members: int, generator: torch.Generator | None) -> Ten
 
 @contextmanager
 def _quiet(model: nn.Module) -> Iterator[None]:
-    """Without dropout, and without a trace in buffers. Batch normalization goes on as it is."""
+    """Disable dropout and updates of buffers. Batch normalization keeps its mode."""
     modes = {module: module.training for module in model.modules()}
     buffers = {buffer: buffer.clone() for buffer in model.buffers()}
     try:

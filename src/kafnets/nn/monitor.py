@@ -214,7 +214,7 @@ def _tell(seen: str, remedy: str) -> None:
 
 def _measured(module: DictionaryModule, given: Tensor, output: Tensor) -> tuple[float, float | None, float]:
     """The shares of inputs outside and of dead functions, and the norm of coefficients."""
-    # As few operations as will do: small networks take a step in less than a millisecond.
+    # As few operations as possible: small networks take a step in less than a millisecond.
     dim = module.dim if isinstance(module, Activation) else -1
     values = module.expansion.dictionary.values
     inputs, outputs = given[_views(given.shape, dim)], output[_views(output.shape, dim)]

@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Resettable(nn.Module):
-    """A module that gives first values to what ``from_pretrained`` of transformers did not find.
+    """A module that initializes parameters which ``from_pretrained`` of transformers did not find.
 
     Transformers builds models on the meta device. What a checkpoint lacks, and all buffers that are not
     stored, then become uninitialized memory; the model's ``_init_weights`` is called, which does not know

@@ -1,4 +1,4 @@
-"""Channel axis and memory layout: callers get what they came with, whatever a formula works on."""
+"""Channel axis and memory layout: outputs have the layout of the inputs."""
 
 from collections.abc import Callable
 

@@ -203,7 +203,7 @@ def _backward_1d(
 
 
 def _outside(expansion: Expansion) -> dict[str, str | None]:
-    """How the sum goes on outside the dictionary, and what it is added to."""
+    """Tails outside the dictionary, and the base."""
     base = expansion.base
     function, form = (None, "fixed") if base is None else (base.function, base.form)
     return {"tails": expansion.tails, "function": function, "form": form}

@@ -107,7 +107,7 @@ class Store:
         """Add all finished runs below a folder, except those that are there already; returns the new ones.
 
         Nothing is written if one of them is damaged, has other settings than its experiment describes, was
-        made on other data than its kin, or differs from the stored run of the same setting and seed.
+        made on other data than the stored runs, or differs from the stored run of the same setting and seed.
         """
         stored = {record.key: record for record in self.records}
         new: list[tuple[Record, RunFolder]] = []

@@ -1,4 +1,4 @@
-"""MuJoCo environments whose whole state can be stored, so that a run goes on to the last bit."""
+"""MuJoCo environments whose complete state can be stored, so that runs resume with bit-identical results."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def environment(name: str, *, gamma: float, **options: Any) -> VecNormalize:
 
 
 def state_of(env: VecNormalize) -> State:
-    """All that changes in it, as tensors, numbers and text. The episode goes on where it is."""
+    """The complete state, as tensors, numbers and text. The episode continues."""
     monitor, limit, simulation = _parts(env)
     spec = mujoco.mjtState.mjSTATE_INTEGRATION
     physics = np.empty(mujoco.mj_stateSize(simulation.model, spec))

@@ -145,7 +145,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         )
 
     def _known(self, *, goes_on: bool) -> Predictor | None:
-        """The network that there is, if training goes on from it."""
+        """The current network, if training continues from it."""
         return getattr(self, "predictor_", None) if goes_on else None
 
     def _settings(self, **changes: Any) -> Settings:

@@ -18,7 +18,7 @@ from kafnets.train.settings import Settings
 from kafnets.train.temperature import temperature_of
 
 LEAST_HELD_OUT = 10
-"""By fewer rows, epochs are not told apart."""
+"""Fewer rows are too few to choose an epoch."""
 
 Rows = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ WEIGHT_DECAYS = (1e-4, 1.0)
 DROPOUTS = (0.0, 0.5)
 BASES = ("none", "mish", "silu", "relu")
 DICTIONARY_SIZES = (8, 40)
-"""What is tried: the smallest and the largest value, or all of them."""
+"""The search space: the smallest and the largest value, or all values."""
 
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
 

@@ -22,7 +22,7 @@ class Selection:
 
     def consider(self, epoch: int, score: float, loss: float, model: nn.Module) -> None:
         """Take the weights after an epoch, numbered from 1, if its validation score and loss deserve it."""
-        equal = score == self.score and self.keep == "best"  # equal scores are told apart by the loss
+        equal = score == self.score and self.keep == "best"  # ties are broken by the loss
         better = score > self.score or (equal and loss < self.loss)
         if better or self.keep == "last" or (equal and loss == self.loss):
             self.epoch, self.weights = epoch, copy_of(model)

@@ -11,7 +11,7 @@ FARTHEST = 100.0
 
 
 def temperature_of(task: Task, outputs: Tensor, target: Tensor, weight: Tensor | None = None) -> float:
-    """What outputs must be divided by for the smallest cross-entropy on rows that were not learned from.
+    """The temperature with the smallest cross-entropy on rows that were not used for training.
 
     The cross-entropy is convex in the inverse temperature, whose derivative is brought to 0 by bisection. As
     in Platt's method and Laplace's rule, one row of each class is added to those that there are, so that rows

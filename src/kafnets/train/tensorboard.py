@@ -25,7 +25,7 @@ def listening(progress: Progress | None, run: Path, *, tensorboard: bool) -> Ite
 def epochs_logged(run: Path) -> Iterator[Progress]:
     """Writes every number of an epoch's row below ``run``, for ``tensorboard --logdir``.
 
-    A run that goes on appends to what is there.
+    A resumed run appends to the existing log.
     """
     from torch.utils.tensorboard import SummaryWriter
 

@@ -143,7 +143,7 @@ class LpMaxout(_Pieces):
     def reduce(self, z: Tensor) -> Tensor:
         if self.p == 2:  # cut off because the root has no derivative at 0
             return z.square().sum(-1).clamp_min(torch.finfo(z.dtype).tiny).sqrt()
-        scale = _scale(z.abs())  # lest high powers overflow
+        scale = _scale(z.abs())  # so that high powers do not overflow
         return scale * torch.linalg.vector_norm(z / scale[..., None], self.p, -1)
 
     def extra_repr(self) -> str:
