@@ -393,7 +393,7 @@ def dictionary_of_two(kernel: kafnets.Kernel | None = None) -> kafnets.Expansion
             lambda: front.kaf(jnp.ones(3), jnp.ones((3, 2)), dictionary_of_two(LEARNED), gamma=jnp.ones(2)),
             "one for each of the 3 functions",
         ),
-        (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 5)), gamma=1.0), "leave gamma out"),
+        (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 5)), gamma=1.0), "omit gamma"),
         (lambda: front.kaf(jnp.ones(3), jnp.ones((3, 2)), dictionary_of_two(LEARNED)), "needs gamma"),
         (lambda: front.KAF2D(2, kernel=kafnets.ReLUKernel(), init="elu"), "two-dimensional form"),
         (lambda: front.coefficients(4), "need a key: key=jax.random.key"),

@@ -197,7 +197,7 @@ def test_inputs_without_a_batch() -> None:
 
 
 def test_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="model has no KAF, KAF2D or EdgewiseKAF to watch"):
+    with pytest.raises(ValueError, match="model has no KAF, KAF2D or EdgewiseKAF to monitor"):
         monitor(nn.Linear(2, 3))
     with pytest.raises(ValueError, match="every must be an integer"):
         monitor(KAF(2), every=0)
