@@ -26,7 +26,7 @@ class ZooGallery(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Called by Sphinx."""
-        headings = ("", "name", "formula and source", "parameters per neuron", "time (× PReLU)")
+        headings = ("", "name", "formula and source", "parameters per neuron", "time relative to PReLU")
         head = "".join(f"<th>{heading}</th>" for heading in headings)
         rows = "".join(f"<tr>{''.join(_cells(name))}</tr>" for name in kafnets.names())
         table = f'<table class="gallery"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
