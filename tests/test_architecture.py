@@ -50,7 +50,7 @@ EDGES = {
     "integrations": "packages registry",
     "networks": "checks nn registry",
     "zoo": "checks fixed_functions nn ops registry starts",
-    "export": "data files nn packages",
+    "export": "data files kernels nn ops packages",
     "plot": "inspection",
     "train": "checks data export files networks nn registry",
     "comparison": "data files inspection kernels networks packages provenance registry timing train",

@@ -29,6 +29,16 @@ KAFS: list[Any] = [
     pytest.param(
         lambda: KAF(6, base=kafnets.Base("relu", "weighted"), tails="linear"), id="base with a corner"
     ),
+    pytest.param(
+        lambda: KAF(6, base="relu", dictionary=[-0.8, 0.1, 1.0, 1.9, 2.8]), id="a corner off the dictionary"
+    ),
+    pytest.param(
+        lambda: KAF(
+            6, base=kafnets.Base("leaky_relu", "residual"), dictionary=[0.3, 1.0, 1.7], tails="linear"
+        ),
+        id="tails and a corner elsewhere",
+    ),
+    pytest.param(lambda: KAF(6, base="elu", dictionary=[-0.8, 0.1, 1.0, 1.9]), id="a bend elsewhere"),
 ]
 
 
@@ -61,7 +71,8 @@ def test_errors_are_within_their_bound(build: Any, error: float, degree: Any, ba
     baked = kafnets.bake(module, error, degree=degree)
     assert isinstance(baked, Baked)
     assert baked.error <= error
-    assert baked.proven == (module.expansion.base is None)  # type: ignore[union-attr]
+    base: Any = module.expansion.base  # type: ignore[union-attr]
+    assert baked.proven == (base is None or base.function in ("relu", "leaky_relu"))
     with kafnets.use_backend(backend):
         assert difference(baked, module, places()) <= baked.error + ROUNDING
 
@@ -110,14 +121,77 @@ def test_the_zoo(name: str) -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         baked = kafnets.bake(module)
-    learned = isinstance(module, kafnets.Activation)
-    assert isinstance(baked, Baked) != bool(told or not learned)
-    if isinstance(baked, Baked):
-        assert difference(baked, module, places()) <= baked.error + ROUNDING
-    # Corners at learned places, tails that are no straight lines, several inputs or outputs.
-    left = {"apl", "srelu", "paf", "xielu", "rational", "learned_sine"}
-    left |= {"crelu", "order_statistic", "multi_bias", "kaf2d", "glu", "swiglu", "kaf_glu"}
-    assert (name in left) == bool(told)
+    # Functions of two inputs or with several outputs, and corners at learned places that are not hinges.
+    left = {"multi_bias", "rational"}
+    assert (name in left | {"learned_sine"}) == bool(told), [str(each.message) for each in told]
+    learned = isinstance(module, kafnets.Activation) and any(True for _ in module.parameters(recurse=False))
+    assert isinstance(baked, Baked) == (learned and name not in left)
+    x = places()
+    if name in ("apl", "srelu", "paf", "kaf2d"):
+        assert torch.equal(baked(x), module(x))
+    elif isinstance(baked, Baked):
+        inside = x[(x[:, 0] >= baked.range[0]) & (x[:, 0] <= baked.range[1])]
+        assert baked.is_limited == (name == "learned_sine")
+        assert difference(baked, module, inside) <= baked.error + ROUNDING
+
+
+def test_functions_that_never_become_lines_are_followed_for_a_while() -> None:
+    sine = kafnets.zoo.LearnedSine(6)
+    with pytest.warns(UserWarning, match=r"beyond \(-16.0, 16.0\)"):
+        baked = kafnets.bake(sine)
+    edges = torch.tensor([[-17.0], [-16.0], [16.0], [17.0], [18.0], [1e30]]).expand(-1, 6)
+    found = baked(edges)
+    torch.testing.assert_close(found[1:3], sine(edges[1:3]).detach(), rtol=0, atol=2e-6)
+    torch.testing.assert_close(found[4] - found[3], found[3] - found[2], rtol=0, atol=1e-5)  # a line
+    assert found.isfinite().all()
+    with pytest.warns(UserWarning, match="beyond"):
+        rational = kafnets.bake(module := kafnets.zoo.Rational(6))
+    assert isinstance(rational, Baked)
+    x = places()
+    assert difference(rational, module.eval(), x[x[:, 0].abs() <= 16]) <= rational.error + ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("build", "shape"),
+    [
+        (lambda: kafnets.KAF2D(6), (40, 6)),
+        (lambda: kafnets.KAF2D(), (3, 6, 4)),
+        (lambda: kafnets.KAF2D(8, groups=2), (3, 8, 4)),
+        (lambda: kafnets.KAF2D(6, dictionary_size=30, dim=-1), (2, 5, 6)),
+        (lambda: kafnets.KAF2D(6, kernel=Gaussian(learn_gamma="neuron")), (4, 6)),
+    ],
+)
+def test_pairs_keep_their_coefficients(build: Any, shape: tuple[int, ...]) -> None:
+    module = moved(build())
+    baked = kafnets.bake(module)
+    assert isinstance(baked, kafnets.nn.Baked2D)
+    x = 2 * torch.randn(shape)
+    assert torch.equal(baked(x), module(x))
+    assert difference(baked, module, x) <= 1e-5
+    with pytest.raises(RuntimeError, match="no gradients"):
+        baked(x.requires_grad_())
+
+
+def test_gates_become_tables() -> None:
+    gated = cases.build("kaf_glu", dtype=torch.float32)
+    baked: Any = kafnets.bake(gated)
+    assert isinstance(baked.kaf, Baked)
+    assert "cells=" in repr(baked)
+    x = 2 * torch.randn(50, 6)
+    torch.testing.assert_close(baked(x), gated(x).detach(), rtol=2e-6, atol=4e-6)
+
+
+def test_a_converted_model_becomes_tables() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.LeakyReLU(), nn.Flatten())
+    images = 3 * torch.randn(20, 1, 8, 8)
+    known = {nn.ReLU: "kaf(tails=linear)", nn.LeakyReLU: "kaf"}
+    converted = moved(kafnets.convert(model, known, example_input=images))
+    kafnets.calibrate(converted, images)
+    baked: Any = kafnets.bake(converted)
+    assert isinstance(baked[1], Baked)
+    assert isinstance(baked[3], Baked)
+    assert difference(baked, converted, images) < 2e-5
 
 
 LAYOUTS: list[Any] = [

@@ -4,6 +4,7 @@ from kafnets.nn.activation import Activation as Activation
 from kafnets.nn.activation import ByChannel as ByChannel
 from kafnets.nn.averaged import Averaged as Averaged
 from kafnets.nn.baked import Baked as Baked
+from kafnets.nn.baked import Baked2D as Baked2D
 from kafnets.nn.baked import bake as bake
 from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import calibrate as calibrate

@@ -12,6 +12,7 @@ from torch.fx import Proxy
 
 from kafnets.arguments import checked_layer
 from kafnets.nn.resettable import Resettable
+from kafnets.ops.formula import Formula
 from kafnets.ops.layout import in_groups
 from kafnets.registry import Facts
 
@@ -77,6 +78,10 @@ class Activation(Resettable):
     def compute_shared(self, input: Tensor) -> Tensor:
         """The same where channels share functions."""
         return in_groups(self.compute, input, self.groups, self.dim)
+
+    def exact_formula(self) -> tuple[Formula, Tensor] | None:
+        """Formula and coefficients, ``(groups, ...)``, if these are all there is and cheaper than a table."""
+        return None
 
     def _refuse(self, input: Tensor) -> None:
         dim, shape = self.dim, input.shape

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from kafnets.functional import kaf2d
 from kafnets.nn.kaf import KernelActivation
+from kafnets.ops.formula import Formula
 from kafnets.registry import Facts, register
 
 
@@ -46,6 +47,10 @@ class KAF2D(KernelActivation):
     def out_features(self) -> int:
         """Half the number of channels."""
         return self.num_features // 2
+
+    def exact_formula(self) -> tuple[Formula, Tensor]:
+        gamma = self.gamma if isinstance(self.gamma, Tensor) else None
+        return self._formula, self._formula.table(self.alpha, None, gamma)
 
     def compute_shared(self, input: Tensor) -> Tensor:
         gamma = self.gamma if isinstance(self.gamma, Tensor) else None

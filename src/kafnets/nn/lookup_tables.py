@@ -26,9 +26,12 @@ POWERS = (4, 8)
 MOST_CELLS = 2048
 CRAMER = 1.0865
 FAR = 1024.0
-"""So many times farther out, functions must be straight lines."""
+"""So many times farther out, functions must still be the lines or parabolas that they have become."""
 SAFETY = 2.0
 """Where an error is measured, what is left for places that were not looked at."""
+LIMIT = 16.0
+"""So far from 0 functions are followed that never become lines or parabolas."""
+EVERYWHERE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,16 @@ class Table:
         coefficients: ``(N, cells, powers)``.
         bound: of the error.
         proven: whether the bound follows from a formula; else it is twice what was measured at many places.
+        range: of the inputs for which the bound holds.
+        hinge: ``(N,)``, a times max(0, s) that is added to each function; None: nothing.
     """
 
     grid: Grid
     coefficients: Array
     bound: float
-    proven: bool
+    proven: bool = False
+    range: tuple[float, float] = EVERYWHERE
+    hinge: Array | None = None
 
 
 def of_gaussians(
@@ -80,7 +87,8 @@ def of_gaussians(
     """By the bound above.
 
     Args:
-        function: the functions themselves.
+        function: the functions themselves: the sums, and besides them what is straight left and right of 0;
+            with tails, of 0 only if that is the middle of the dictionary.
         sums: what they are within the dictionary, and everywhere if there are no tails.
         error: the largest that is allowed.
         powers_allowed: of those, the one that gives the smaller table is taken.
@@ -90,7 +98,7 @@ def of_gaussians(
     allowed = error if tails else error / 2  # the other half is for what is cut off
     if not tails:
         reach = sums.reach(error / 2)
-        ends = ends[0] - reach, ends[1] + reach
+        ends = min(ends[0] - reach, 0.0), max(ends[1] + reach, 0.0)
     choices = []
     for powers in powers_allowed:
         scale = 2 * max(sums.derivative(powers), 1e-300) / math.factorial(powers)
@@ -100,35 +108,46 @@ def of_gaussians(
     cells = size // powers
     if cells > MOST_CELLS:
         raise ValueError(f"it needs {cells} cells for an error of {error:g}, more than {MOST_CELLS}")
+    if tails and ends[0] == -ends[1]:
+        cells += cells % 2  # so that 0 is between two
     width = (ends[1] - ends[0]) / cells
-    first = round(ends[0] / width)
-    grid = Grid(first, width, ends[0] - first * width + width / 2, powers)
-    table = _table(function, grid, cells, lines=tails)
+    start = ends[0] if tails else 0.0  # corners are between cells: those of tails, or that of a base
+    first = math.floor((ends[0] - start) / width + 1e-9)
+    cells = math.ceil((ends[1] - start) / width - 1e-9) - first
+    table = _table(function, _grid(start, width, first, powers), cells, error)
     return replace(table, bound=scale * (width / 4) ** powers + error - allowed, proven=True)
 
 
 def measured(
-    function: Function, error: float, powers_allowed: tuple[int, ...], ends: tuple[float, float], pieces: int
+    function: Function, error: float, powers_allowed: tuple[int, ...], start: float, piece: float, size: float
 ) -> Table:
-    """Of any functions that are smooth in each of some pieces between the ends and straight far out."""
-    size = max(map(abs, ends))
-    reach = next((each for each in size * 2.0 ** np.arange(8) if _is_straight(function, each, error)), None)
-    if reach is None:
-        raise ValueError("its functions do not continue as straight lines")
+    """Of any functions that are smooth in pieces.
+
+    Args:
+        function: the functions. Far out they should be straight lines or parabolas; those that are not
+            (sines, for example) are followed up to :data:`LIMIT`.
+        error: the largest that is allowed.
+        powers_allowed: of those, the one that gives the smaller table is taken.
+        start: of a piece, from which the others are counted.
+        piece: how long one is.
+        size: where functions begin to go on as they do far out, roughly.
+    """
+    reach = [_reach(function, side * size, error) for side in (-1, 1)]
+    within = (-LIMIT if reach[0] is None else -math.inf, LIMIT if reach[1] is None else math.inf)
+    low, high = -(reach[0] or LIMIT), reach[1] or LIMIT
     choices = []
     for powers in powers_allowed:
-        count = pieces
-        while (reach * 2 / (ends[1] - ends[0]) * count) <= MOST_CELLS:
-            width = (ends[1] - ends[0]) / count
-            low, high = math.floor((-reach - ends[0]) / width), math.ceil((reach - ends[0]) / width)
-            first = round(ends[0] / width)
-            grid = Grid(first + low, width, ends[0] - first * width + width / 2, powers)
-            table = _table(function, grid, high - low, lines=True)
+        parts = 1
+        while (high - low) * parts <= MOST_CELLS * piece:
+            width = piece / parts
+            first, last = math.floor((low - start) / width), math.ceil((high - start) / width)
+            table = _table(function, _grid(start, width, first, powers), last - first, error)
+            table = replace(table, range=within)
             found = SAFETY * _largest_error(function, table)
             if found <= error:
                 choices.append(replace(table, bound=found))
                 break
-            count *= 2
+            parts = math.ceil(1.2 * parts)
     if not choices:
         raise ValueError(f"its functions have corners between cells, or need more than {MOST_CELLS} of them")
     return min(choices, key=lambda table: table.coefficients.size)
@@ -144,22 +163,31 @@ def quantized(table: Table) -> tuple[NDArray[np.int8], Array, float]:
     return codes, scale[:, 0], float(np.abs(table.coefficients - codes * scale).sum(2).max())
 
 
-def _table(function: Function, grid: Grid, cells: int, *, lines: bool) -> Table:
-    """Interpolants in ``cells`` cells from ``grid.first`` on, and a straight line or 0 on each side."""
-    powers = grid.powers
+def _grid(start: float, width: float, first: int, powers: int) -> Grid:
+    """Cells from ``start + first * width`` on; numbers stay small, for float32."""
+    near = round(start / width)
+    return Grid(near + first, width, start - near * width + width / 2, powers)
+
+
+def _table(function: Function, grid: Grid, cells: int, error: float) -> Table:
+    """Interpolants in ``cells`` cells from ``grid.first`` on, and beyond them what functions are far out."""
+    powers, half = grid.powers, grid.width / 2
     nodes = np.cos(np.pi * (np.arange(powers) + 0.5) / powers)
     centers = grid.center + grid.width * (grid.first + np.arange(cells))
-    values = function((centers[:, None] + grid.width / 2 * nodes).ravel())
+    values = function((centers[:, None] + half * nodes).ravel())
     inverse = np.linalg.inv(np.vander(nodes, powers, increasing=True))
     inside = values.reshape(len(values), cells, powers) @ inverse.T
     whole = np.zeros((len(values), cells + 2, powers))
     whole[:, 1:-1] = inside
-    if lines:
-        for place, side in ((0, -1), (-1, 1)):
-            start = (centers[0] if side < 0 else centers[-1]) + side * grid.width
-            value, slope = _line(function, start, side * max(abs(start), grid.width))
-            whole[:, place, 0], whole[:, place, 1] = value, slope * grid.width / 2
-    return Table(grid._replace(first=grid.first - 1), whole, 0.0, False)
+    for place, side in ((0, -1), (-1, 1)):
+        center = (centers[0] if side < 0 else centers[-1]) + side * grid.width
+        tail = _tail(function, center, side, half, error)
+        if tail is None:  # the tangent of the last cell
+            last = whole[:, 1 if side < 0 else -2]
+            slope = (last * np.arange(powers) * float(side) ** (np.arange(powers) - 1)).sum(1)
+            tail = np.stack([(last * float(side) ** np.arange(powers)).sum(1) + side * slope, slope], 1)
+        whole[:, place, : tail.shape[1]] = tail
+    return Table(grid._replace(first=grid.first - 1), whole, 0.0)
 
 
 def evaluate(table: Table, places: Array) -> Array:
@@ -180,24 +208,35 @@ def _largest_error(function: Function, table: Table) -> float:
     places = (grid.center + grid.width * (grid.first + np.arange(cells)[:, None] + inner)).ravel()
     edge = max(abs(places[0]), abs(places[-1])) * np.geomspace(1, FAR, 50)
     places = np.concatenate([places, edge, -edge])
-    exact = function(places)
-    return float((np.abs(evaluate(table, places) - exact) / np.maximum(np.abs(exact), 1)).max())
+    places = places[(places >= table.range[0]) & (places <= table.range[1])]
+    return float(_off(evaluate(table, places), function(places)).max())
 
 
-def _line(function: Function, start: float, step: float) -> tuple[Array, Array]:
-    """Value at the start, and slope, of the straight lines that functions become far out."""
-    far = start + step * np.array([FAR, 2 * FAR])
-    values = function(far)
-    slope = (values[:, 1] - values[:, 0]) / (far[1] - far[0])
-    return values[:, 0] + slope * (start - far[0]), slope
+def _off(found: Array, exact: Array) -> Array:
+    return np.asarray(np.abs(found - exact) / np.maximum(np.abs(exact), 1))
 
 
-def _is_straight(function: Function, reach: float, error: float) -> bool:
-    for side in (-1, 1):
-        value, slope = _line(function, side * reach, side * reach)
-        places = side * reach * np.geomspace(1, FAR, 50)
-        exact = function(places)
-        line = value[:, None] + slope[:, None] * (places - side * reach)
-        if (np.abs(line - exact) > error / SAFETY * np.maximum(np.abs(exact), 1)).any():
-            return False
-    return True
+def _reach(function: Function, size: float, error: float) -> float | None:
+    """How far from 0, on the side of ``size``, functions have become what they are far out."""
+    for place in size * 1.25 ** np.arange(22):
+        if _tail(function, place, int(np.sign(size)), 1.0, error) is not None:
+            return float(abs(place))
+    return None
+
+
+def _tail(function: Function, center: float, side: int, half: float, error: float) -> Array | None:
+    """What functions are from ``center`` outward: coefficients of (s - center) / half, of lines or parabolas.
+
+    None if they are neither within the error. A line is taken from far out, where functions have become it.
+    """
+    step = side * max(abs(center), half)
+    beyond = center + step * np.concatenate([[0], np.geomspace(1, FAR, 50)])
+    exact = function(beyond)
+    for places in (np.array([FAR, 2 * FAR]), np.array([0.0, 2.0, 4.0])):
+        inverse = np.linalg.inv(np.vander(places, increasing=True))
+        tail = function(center + step * places) @ inverse.T
+        powers = np.arange(len(places))
+        found = (tail[..., None] * (((beyond - center) / step) ** powers[:, None])).sum(1)
+        if (_off(found, exact) <= error / SAFETY).all():
+            return np.asarray(tail * (half / step) ** powers)
+    return None

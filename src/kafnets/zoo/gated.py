@@ -103,7 +103,6 @@ class KAFGLU(_Gated):
         regularization="yes",
         hyperparameter="dictionary_size",
     )
-    _shown = ("dictionary_size",)
 
     def __init__(
         self,

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kafnets.nn.activation import ByChannel
-from kafnets.ops import hinge_sum
+from kafnets.ops import apply
 from kafnets.ops.dispatch import needs_plain_formula
+from kafnets.ops.formula import Formula
+from kafnets.ops.hinges import Hinges
 from kafnets.registry import Facts, register
 
 _facts = partial(Facts, "parametric", regularization="no", plottable=True)
@@ -212,10 +214,17 @@ class SReLU(Parametric):
     t_left: nn.Parameter
     a_left: nn.Parameter
 
+    def exact_formula(self) -> tuple[Formula, Tensor]:
+        return self._hinges(self.a_right.dtype)
+
     def activate(self, s: Tensor, dim: int) -> Tensor:
-        slopes = torch.stack([self.a_right.to(s.dtype) - 1, 1 - self.a_left.to(s.dtype)], 1)
-        places = torch.stack([self.t_right, self.t_left], 1).to(s.dtype)
-        return hinge_sum(s, slopes, places, to_the_right=1, rectified=False, dim=dim)
+        formula, hinges = self._hinges(s.dtype)
+        return apply(formula, s, hinges, dim)
+
+    def _hinges(self, dtype: torch.dtype) -> tuple[Formula, Tensor]:
+        slopes = (self.a_right.to(dtype) - 1, 1 - self.a_left.to(dtype))
+        places = (self.t_right.to(dtype), self.t_left.to(dtype))
+        return Hinges(to_the_right=1, rectified=False), torch.stack([*slopes, *places], 1)
 
 
 @register("beta_swish")

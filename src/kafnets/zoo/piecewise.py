@@ -8,7 +8,9 @@ from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.nn.activation import ByChannel
-from kafnets.ops import hinge_sum
+from kafnets.ops import apply
+from kafnets.ops.formula import Formula
+from kafnets.ops.hinges import Hinges
 from kafnets.registry import Facts, register
 
 
@@ -69,5 +71,9 @@ class APL(ByChannel):
             self.slopes.uniform_(-1 / self.segments, 1 / self.segments, generator=generator)
             self.places.normal_(0.0, math.sqrt(0.25), generator=generator)
 
+    def exact_formula(self) -> tuple[Formula, Tensor]:
+        return Hinges(to_the_right=0, rectified=True), torch.cat([self.slopes, self.places], 1)
+
     def activate(self, s: Tensor, dim: int) -> Tensor:
-        return hinge_sum(s, self.slopes, self.places, to_the_right=0, rectified=True, dim=dim)
+        formula, hinges = self.exact_formula()
+        return apply(formula, s, hinges, dim)

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from kafnets.checks import check_integer
 from kafnets.nn.activation import ByChannel, TorchSource
-from kafnets.ops import hermite_sum, power_sum
+from kafnets.ops import apply, hermite_sum
+from kafnets.ops.formula import Formula
+from kafnets.ops.powers import Powers
 from kafnets.registry import Facts, register
 from kafnets.starts import Function, check_function, values_of
 
@@ -92,8 +94,12 @@ class PAF(_Sum):
 
     facts: ClassVar[Facts] = _facts("Piazza et al., 1992", "Σ_i a_i s^i")
 
+    def exact_formula(self) -> tuple[Formula, Tensor]:
+        return Powers(), self.coefficients
+
     def activate(self, s: Tensor, dim: int) -> Tensor:
-        return power_sum(s, self.coefficients, dim=dim)
+        formula, coefficients = self.exact_formula()
+        return apply(formula, s, coefficients, dim)
 
     def _terms(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.vander(places, self.degree + 1, increasing=True)
