@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.deployment import page, pruning
+from kafnets.paper.documents import BLOCK
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,7 +19,7 @@ def test_the_pages_say_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in page.PAGES:
         text = path.read_text(encoding="utf-8")
         assert page.written(text) == text, f"{path} is stale: python -m benchmarks.deployment.page"
-        names += page.BLOCK.findall(text)
+        names += BLOCK.findall(text)
     assert sorted(names) == sorted(page.BLOCKS)
 
 
