@@ -14,6 +14,7 @@
 #include "kaf1d.h"
 #include "kaf2d.h"
 #include "kaf_slopes.h"
+#include "kernel_values.h"
 #include "powers.h"
 
 namespace {
@@ -195,7 +196,33 @@ void check_tables(int64_t batch, int64_t neurons, int64_t positions, int threads
 }
 
 template <class T>
+void check_kernel_values(int64_t count, int64_t size, int threads) {
+  Buffer<T> x(count), elements(size), values(count * size), u(count * size), dx(count);
+  x.randomize(2.0);
+  elements.randomize(2.0);
+  u.randomize(1.0);
+  values.poison();
+  dx.poison();
+  const double gamma = 0.7, tolerance = sizeof(T) == 4 ? 3e-6 : 1e-13;
+  const KernelValues<T> kernel(elements.data.get(), size, gamma);
+  kernel.forward(x.data.get(), count, values.data.get(), threads);
+  kernel.backward(x.data.get(), count, values.data.get(), u.data.get(), dx.data.get(), threads);
+  for (int64_t i = 0; i < count; ++i) {
+    double slope = 0;
+    for (int64_t k = 0; k < size; ++k) {
+      const double t = static_cast<double>(x.data[i]) - elements.data[k], right = std::exp(-gamma * t * t);
+      expect(values.data[i * size + k], right, 1, tolerance, "kernel value");
+      slope -= 2 * gamma * t * right * u.data[i * size + k];
+    }
+    expect(dx.data[i], slope, size, tolerance, "slope of kernel values");
+  }
+}
+
+template <class T>
 void check_all() {
+  for (int64_t size : {1, 7, 8, 20, 1500}) {
+    for (int64_t count : {1, 5, 300}) check_kernel_values<T>(count, size, 3);
+  }
   const int64_t shapes[][3] = {{1, 1, 1}, {1, 3, 1}, {33, 1, 1},  {5, 31, 1}, {2, 33, 1}, {67, 65, 1}, {130, 20, 1},
                                {3, 2, 5}, {4, 2, 16}, {3, 5, 33}, {2, 3, 77}, {40, 1, 3}, {7, 2, 1},   {9, 1, 64},
                                {1, 1, 1000}, {601, 19, 1}, {3, 2, 299}, {601, 1, 1}, {200, 3, 5}};  // the last ones by table
