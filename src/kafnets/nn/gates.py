@@ -11,7 +11,8 @@ from torch.nn.modules.module import _has_any_global_hook
 from kafnets.nn.activation import leaf_of_trace
 from kafnets.nn.kaf import KAF, KAFOptions
 from kafnets.ops.dispatch import needs_plain_formula, runner_of
-from kafnets.ops.recurrence import GRU, LSTM, Kind, Plan, State, Weights, composed, recorded
+from kafnets.ops.recurrence import Plan, composed, recorded
+from kafnets.ops.recurrent_steps import GRU, LSTM, Kind, State, Weights
 from kafnets.starts import Normal
 
 

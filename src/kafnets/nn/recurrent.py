@@ -11,8 +11,9 @@ from torch.nn.utils.rnn import PackedSequence
 from kafnets.nn.activation import leaf_of_trace
 from kafnets.nn.gates import WithGates, kaf_of_gates, run
 from kafnets.nn.kaf import KAF, KAFOptions
-from kafnets.ops import recurrence
-from kafnets.ops.recurrence import Plan, State, Weights
+from kafnets.ops import recurrent_steps
+from kafnets.ops.recurrence import Plan
+from kafnets.ops.recurrent_steps import State, Weights
 
 
 class _Layers(WithGates, nn.RNNBase):
@@ -141,7 +142,7 @@ class LSTM(_Layers):
             ``gates_l0_reverse``, ``gates_l1`` and so on if there are more.
     """
 
-    kind = recurrence.LSTM
+    kind = recurrent_steps.LSTM
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ class GRU(_Layers):
         gates_l0: the KAFs of the first layer, of 2 * hidden_size channels: reset and update gates.
     """
 
-    kind = recurrence.GRU
+    kind = recurrent_steps.GRU
 
     def __init__(
         self,

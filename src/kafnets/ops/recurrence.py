@@ -10,131 +10,13 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
 
 from kafnets.ops.backends import Runner
 from kafnets.ops.dispatch import apply
 from kafnets.ops.formula import Formula
 from kafnets.ops.plain import apart
 from kafnets.ops.recorded import is_batched
-
-Function = Callable[[Tensor], Tensor]
-State = tuple[Tensor, ...]
-Step = Sequence[Tensor]
-_by_sigmoid: Callable[..., Tensor] = torch.ops.aten.sigmoid_backward.default
-_by_tanh: Callable[..., Tensor] = torch.ops.aten.tanh_backward.default
-
-
-class Weights(NamedTuple):
-    """Those of a cell, or of one direction of a layer, under torch's names."""
-
-    weight_ih: Tensor
-    weight_hh: Tensor
-    bias_ih: Tensor | None = None
-    bias_hh: Tensor | None = None
-    weight_hr: Tensor | None = None
-    """Of an LSTM that projects its hidden states."""
-
-
-class LSTM:
-    """Blocks of activations are i, f, g, o; gates are i, f, o; a state is hidden and cell state."""
-
-    gates, states = 3, 2
-
-    @staticmethod
-    def projected(weights: Weights, rows: Tensor) -> Tensor:
-        """What inputs contribute to activations, with all biases."""
-        bias_ih, bias_hh = weights.bias_ih, weights.bias_hh
-        bias = None if bias_ih is None or bias_hh is None else bias_ih + bias_hh
-        return linear(rows, weights.weight_ih, bias)
-
-    @staticmethod
-    def composed(function: Function, weights: Weights, projected: Tensor, state: State) -> State:
-        """One step in torch's operators."""
-        hidden, cell = state
-        i, f, g, o = torch.addmm(projected, hidden, weights.weight_hh.t()).chunk(4, 1)
-        # One call for the three gates.
-        i, f, o = _opened(function, torch.cat([i, f, o], 1)).chunk(3, 1)
-        cell = torch.addcmul(f * cell, i, g.tanh())
-        hidden = o * cell.tanh()
-        return (hidden if weights.weight_hr is None else linear(hidden, weights.weight_hr)), cell
-
-    @staticmethod
-    def forward(gates: "_Gates", weights: Weights, projected: Tensor, state: State) -> tuple[State, Step]:
-        """The same, and what the backward pass needs."""
-        i, f, g, o = torch.addmm(projected, state[0], weights.weight_hh.t()).chunk(4, 1)
-        s = torch.cat([i, f, o], 1)
-        opened, g = gates.open(s), g.tanh()
-        i, f, o = opened.chunk(3, 1)
-        cell = torch.addcmul(f * state[1], i, g)
-        shown = cell.tanh()
-        return (o * shown, cell), (s, opened, g, shown, *state)
-
-    @staticmethod
-    def backward(
-        gates: "_Gates", weights: Weights, kept: Step, by_state: State
-    ) -> tuple[Tensor, Tensor, State]:
-        """By what input and hidden state contribute, and by the state before."""
-        s, opened, g, shown, _, cell = kept
-        by_hidden, by_after = by_state
-        i, f, o = opened.chunk(3, 1)
-        by_cell = _by_tanh(by_hidden * o, shown).add_(by_after)
-        by_gates = torch.cat([by_cell * g, by_cell * cell, by_hidden * shown], 1)
-        by_i, by_f, by_o = gates.backward(s, opened, by_gates).chunk(3, 1)
-        by_sums = torch.cat([by_i, by_f, _by_tanh(by_cell * i, g), by_o], 1)
-        return by_sums, by_sums, (by_sums @ weights.weight_hh, by_cell.mul_(f))
-
-
-class GRU:
-    """Blocks of activations are r, z, n; gates are r and z; a state is the hidden state."""
-
-    gates, states = 2, 1
-
-    @staticmethod
-    def projected(weights: Weights, rows: Tensor) -> Tensor:
-        """What inputs contribute to activations. The other bias belongs to what r meets."""
-        return linear(rows, weights.weight_ih, weights.bias_ih)
-
-    @staticmethod
-    def composed(function: Function, weights: Weights, projected: Tensor, state: State) -> State:
-        """One step in torch's operators."""
-        (hidden,) = state
-        sizes = [2 * hidden.shape[1], hidden.shape[1]]
-        recurrent, recurrent_n = linear(hidden, weights.weight_hh, weights.bias_hh).split(sizes, 1)
-        given, given_n = projected.split(sizes, 1)
-        r, z = _opened(function, given + recurrent).chunk(2, 1)
-        n = torch.addcmul(given_n, r, recurrent_n).tanh()
-        return (torch.addcmul(n, z, hidden - n),)
-
-    @staticmethod
-    def forward(gates: "_Gates", weights: Weights, projected: Tensor, state: State) -> tuple[State, Step]:
-        """The same, and what the backward pass needs."""
-        (hidden,) = state
-        sizes = [2 * hidden.shape[1], hidden.shape[1]]
-        recurrent, recurrent_n = linear(hidden, weights.weight_hh, weights.bias_hh).split(sizes, 1)
-        given, given_n = projected.split(sizes, 1)
-        s = given + recurrent
-        opened = gates.open(s)
-        r, z = opened.chunk(2, 1)
-        n = torch.addcmul(given_n, r, recurrent_n).tanh_()
-        return (torch.addcmul(n, z, hidden - n),), (s, opened, n, recurrent_n, hidden)
-
-    @staticmethod
-    def backward(
-        gates: "_Gates", weights: Weights, kept: Step, by_state: State
-    ) -> tuple[Tensor, Tensor, State]:
-        """By what input and hidden state contribute, and by the state before."""
-        s, opened, n, recurrent_n, hidden = kept
-        r, z = opened.chunk(2, 1)
-        passed = by_state[0] * z
-        by_n = _by_tanh(by_state[0] - passed, n)
-        by_gates = torch.cat([by_n * recurrent_n, by_state[0] * (hidden - n)], 1)
-        by_s = gates.backward(s, opened, by_gates)
-        by_recurrent = torch.cat([by_s, by_n * r], 1)
-        return torch.cat([by_s, by_n], 1), by_recurrent, (passed.addmm_(by_recurrent, weights.weight_hh),)
-
-
-Kind = type[LSTM] | type[GRU]
+from kafnets.ops.recurrent_steps import Function, Gates, Kind, State, Step, Weights
 
 
 class Plan(NamedTuple):
@@ -217,36 +99,13 @@ def _joined(parts: Sequence[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(tuple(parts))
 
 
-def _opened(function: Function, s: Tensor) -> Tensor:
-    return torch.add(s, function(s), alpha=0.5).sigmoid_()
-
-
-class _Gates:
-    """The gates of one loop, which collect the gradients by their coefficients."""
-
-    def __init__(self, formula: Formula, runner: Runner, table: Tensor, wanted: bool = False) -> None:
-        self.formula, self.runner, self.table, self.wanted = formula, runner, table, wanted
-        self.by_table: Tensor | None = None
-
-    def open(self, s: Tensor) -> Tensor:
-        return torch.add(s, self.runner.forward(self.formula, s, self.table, 1), alpha=0.5).sigmoid_()
-
-    def backward(self, s: Tensor, opened: Tensor, by_gates: Tensor) -> Tensor:
-        inner = _by_sigmoid(by_gates, opened)
-        by_s, by_table = self.runner.backward(self.formula, inner, s, self.table, 1, (True, self.wanted))
-        assert by_s is not None
-        if by_table is not None:
-            self.by_table = by_table if self.by_table is None else self.by_table.add_(by_table)
-        return inner.add_(by_s, alpha=0.5)
-
-
 class _Recurrence(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, plan: Plan, formula: Formula, runner: Runner, rows: Tensor, table: Tensor, *rest: Any
     ) -> State:
         weights, first = Weights(*rest[:4]), rest[4:]
-        gates, kept = _Gates(formula, runner, table), list[Tensor]()
+        gates, kept = Gates(formula, runner, table), list[Tensor]()
         parts = plan.parts(plan.kind.projected(weights, rows))
         outputs: list[Tensor] = [rows] * len(parts)
 
@@ -280,7 +139,7 @@ class _Recurrence(torch.autograd.Function):
         )
         length = len(kept) // len(plan.sizes)
         steps = [kept[start : start + length] for start in range(0, len(kept), length)]
-        gates = _Gates(formula, runner, table, wanted[1])
+        gates = Gates(formula, runner, table, wanted[1])
         by_given, by_recurrent, by_first = _through_time(plan, gates, weights, steps, by_output, by_states)
         by_bias = by_given.sum(0) if wanted[4] else None
         before: list[Tensor] = [rows] * len(steps)
@@ -289,7 +148,7 @@ class _Recurrence(torch.autograd.Function):
         return (
             *(None, None, None),
             by_given @ weights.weight_ih if wanted[0] else None,
-            None if gates.by_table is None else gates.by_table.mul_(0.5),
+            gates.by_table,
             by_given.t() @ rows if wanted[2] else None,
             by_recurrent.t() @ _joined(before) if wanted[3] else None,
             by_bias,
@@ -300,7 +159,7 @@ class _Recurrence(torch.autograd.Function):
 
 def _through_time(
     plan: Plan,
-    gates: _Gates,
+    gates: Gates,
     weights: Weights,
     kept: Sequence[Step],
     by_output: Tensor | None,
