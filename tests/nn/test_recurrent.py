@@ -165,6 +165,15 @@ def test_gradients_of_cells(own: Any, theirs: Any) -> None:
 
 
 @both
+def test_no_sequences_at_all(own: Any, theirs: Any) -> None:
+    layer = own(3, 4, bidirectional=True, **RANDOM)
+    output, _ = layer(torch.randn(5, 0, 3))
+    assert output.shape == (5, 0, 8)
+    output.sum().backward()
+    assert not layer.gates_l0.alpha.grad.any()
+
+
+@both
 def test_hooks_see_the_gates(own: Any, theirs: Any) -> None:
     layer, seen = own(3, 4, **RANDOM), []
     layer.gates_l0.register_forward_hook(lambda module, given, result: seen.append(given[0].shape))

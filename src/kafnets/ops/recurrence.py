@@ -177,10 +177,13 @@ def _through_time(
             state = (state[0] + parts[number], *state[1:])
         by_given, by_recurrent, state = plan.kind.backward(gates, weights, kept[place], state)
         found[number] = by_given, by_recurrent
-        before = plan.sizes[order[place - 1]] if place else 0
+        if place == 0:
+            begun.append(state)
+            break
+        before = plan.sizes[order[place - 1]]
         if before < rows:
-            begun.append(tuple(each[before:] for each in state) if before else state)
-            state = _up_to(state, before) if before else state
+            begun.append(tuple(each[before:] for each in state))
+            state = _up_to(state, before)
         elif before > rows:
             pairs = zip(state, by_last, strict=True)
             state = tuple(torch.cat([own, last[rows:before]]) for own, last in pairs)
