@@ -1,5 +1,6 @@
 """Documents about small studies say what is stored."""
 
+import json
 import re
 from pathlib import Path
 from statistics import fmean, stdev
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks import study
 from benchmarks.complex import run as complex_study
+from benchmarks.gates import cost
 from benchmarks.gates import run as gates_study
 
 ROOT = Path(__file__).parents[1]
@@ -51,3 +53,16 @@ def test_complex() -> None:
         best = study.best(path, task, complex_study.FIXED)
         difference = "- |" if method == best else interval(path, task, method, best)
         assert f"| {task} | {method} {scores(runs)} {difference}" in shown
+
+
+def test_cost_of_gates() -> None:
+    stored = json.loads((ROOT / cost.OUTPUT).read_text(encoding="utf-8"))["rows"]
+    text = (ROOT / "docs/recurrent.md").read_text(encoding="utf-8")
+    for sizes in cost.SIZES:
+        found = {
+            row["kind"]: row["ratios"]
+            for row in stored
+            if (row["steps"], row["batch"], row["inputs"], row["hidden"]) == sizes
+        }
+        ratios = (found[kind][f"KAF {part}"] for kind in ("LSTM", "GRU") for part in ("layer", "cell"))
+        assert " | ".join([", ".join(map(str, sizes)), *(f"{ratio:.2f}" for ratio in ratios)]) in text
