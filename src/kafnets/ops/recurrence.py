@@ -72,22 +72,23 @@ def recorded(
 
 def _loop(plan: Plan, first: State, step: Callable[[int, State], State]) -> State:
     """The last states of all sequences."""
-    state, ended = _up_to(first, plan.sizes[plan.order[0]]), []
+    (state, _), ended = _resized(first, plan.sizes[plan.order[0]], first), list[State]()
     for number in plan.order:
-        rows, present = plan.sizes[number], len(state[0])
-        if rows < present:
-            ended.append(tuple(each[rows:] for each in state))
-            state = _up_to(state, rows)
-        elif rows > present:
-            pairs = zip(state, first, strict=True)
-            state = tuple(torch.cat([own, start[present:rows]]) for own, start in pairs)
+        state, over = _resized(state, plan.sizes[number], first)
+        ended += over
         state = step(number, state)
     return _stacked([state, *reversed(ended)])
 
 
-def _up_to(state: State, rows: int) -> State:
-    """Those of the first sequences."""
-    return state if len(state[0]) == rows else tuple(each[:rows] for each in state)
+def _resized(state: State, rows: int, others: State) -> tuple[State, list[State]]:
+    """The states of so many sequences, the missing ones from ``others``; and those that are left over."""
+    present = len(state[0])
+    if rows == present:
+        return state, []
+    if rows < present:
+        return tuple(each[:rows] for each in state), [tuple(each[rows:] for each in state)]
+    pairs = zip(state, others, strict=True)
+    return tuple(torch.cat([own, other[present:rows]]) for own, other in pairs), []
 
 
 def _stacked(states: Sequence[State]) -> State:
@@ -168,28 +169,25 @@ def _through_time(
     """Gradients by what inputs and hidden states contribute to activations, and by first states."""
     order = plan.order
     parts = None if by_output is None else plan.parts(by_output)
-    state = _up_to(by_last, plan.sizes[order[-1]])
+    state, _ = _resized(by_last, plan.sizes[order[-1]], by_last)
     found: list[tuple[Tensor, Tensor]] = [(by_last[0], by_last[0])] * len(order)
-    begun = []
+    begun: list[State] = []
     for place in reversed(range(len(order))):
-        number, rows = order[place], len(state[0])
+        number = order[place]
         if parts is not None:
             state = (state[0] + parts[number], *state[1:])
         by_given, by_recurrent, state = plan.kind.backward(gates, weights, kept[place], state)
         found[number] = by_given, by_recurrent
-        if place == 0:
-            begun.append(state)
-            break
-        before = plan.sizes[order[place - 1]]
-        if before < rows:
-            begun.append(tuple(each[before:] for each in state))
-            state = _up_to(state, before)
-        elif before > rows:
-            pairs = zip(state, by_last, strict=True)
-            state = tuple(torch.cat([own, last[rows:before]]) for own, last in pairs)
+        if place:
+            state, over = _resized(state, plan.sizes[order[place - 1]], by_last)
+            begun += over
     given, recurrent = zip(*found, strict=True)
     whole = _joined(given)
-    return whole, whole if given[0] is recurrent[0] else _joined(recurrent), _stacked(begun[::-1])
+    return (
+        whole,
+        whole if given[0] is recurrent[0] else _joined(recurrent),
+        _stacked([state, *reversed(begun)]),
+    )
 
 
 def _composed_gradients(
