@@ -72,7 +72,8 @@ def recorded(
 
 def _loop(plan: Plan, first: State, step: Callable[[int, State], State]) -> State:
     """The last states of all sequences."""
-    (state, _), ended = _resized(first, plan.sizes[plan.order[0]], first), list[State]()
+    state, _ = _resized(first, plan.sizes[plan.order[0]], first)
+    ended: list[State] = []
     for number in plan.order:
         state, over = _resized(state, plan.sizes[number], first)
         ended += over
