@@ -1,5 +1,6 @@
 """What small studies share: runs stored line by line, and learning rates chosen on validation parts."""
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +10,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import torch
+from scipy.stats import t
 
 from benchmarks.tables.run import append, stored
 from kafnets.provenance import provenance
@@ -68,6 +70,29 @@ def table(path: Path, unit: str, digits: int) -> str:
             f"| {validation} | {seconds:.1f} |"
         )
     return "\n".join(rows)
+
+
+def difference(path: Path, task: str, method: str, reference: str) -> tuple[float, float]:
+    """The mean of the paired differences of test errors, method minus reference; half its 95 % interval."""
+    runs = chosen(path)
+    scores = [
+        {each["seed"]: each["scores"]["test"] for each in runs[task, name]} for name in (method, reference)
+    ]
+    differences = [scores[0][seed] - scores[1][seed] for seed in sorted(scores[0].keys() & scores[1].keys())]
+    count = len(differences)
+    return fmean(differences), float(t.ppf(0.975, count - 1)) * stdev(differences) / math.sqrt(count)
+
+
+def best(path: Path, task: str, methods: Iterable[str]) -> str:
+    """The one with the least mean error on validation parts."""
+    runs = chosen(path)
+    return min(methods, key=lambda name: fmean(each["scores"]["validation"] for each in runs[task, name]))
+
+
+def comparison(path: Path, task: str, method: str, reference: str) -> str:
+    """In words."""
+    mean, half = difference(path, task, method, reference)
+    return f"{task}: {method} minus {reference} {mean:+.2f}, from {mean - half:+.2f} to {mean + half:+.2f}"
 
 
 def _spread(values: Sequence[float], digits: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.study import SEEDS, Run, run_missing, table
+from benchmarks.study import SEEDS, Run, best, comparison, run_missing, table
 from kafnets.nn import Cardioid, ComplexKAF, ModReLU, Split, SplitKAF
 
 OUTPUT = Path("benchmarks/results/complex.jsonl")
@@ -32,6 +32,7 @@ METHODS: dict[str, Callable[[int], nn.Module]] = {
         size, dictionary_size=5, kernel="complex_gaussian", init="modrelu"
     ),
 }
+FIXED = ("split tanh", "split ReLU", "modReLU", "cardioid")
 PARAMETERS, EPOCHS, BATCH, BEFORE, AFTER = 1000, 15, 128, 3, 2
 RATES = (1e-2, 3e-2)
 PARTS = {"train": 4000, "validation": 2000, "test": 10000}
@@ -106,6 +107,11 @@ def main() -> None:
     parser.add_argument("--table", action="store_true")
     if parser.parse_args().table:
         print(table(OUTPUT, "dB", 2))
+        for task in TASKS:
+            reference = best(OUTPUT, task, FIXED)
+            for method in METHODS:
+                if method != reference:
+                    print(comparison(OUTPUT, task, method, reference))
         return
     runs = (
         Run(task, method, rate, seed)

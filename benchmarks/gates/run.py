@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
 import kafnets
-from benchmarks.study import RATES, SEEDS, Run, run_missing, table
+from benchmarks.study import RATES, SEEDS, Run, comparison, run_missing, table
 from kafnets.data.package_sets import PackagedTable
 
 OUTPUT = Path("benchmarks/results/gates.jsonl")
@@ -145,6 +145,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.table:
         print(table(OUTPUT, "error", 2))
+        for task, method in itertools.product(TASKS, ("LSTM", "GRU")):
+            if task != "digits by pixel" or method == "GRU":
+                print(comparison(OUTPUT, task, f"{method}, KAF gates", method))
         return
     runs = (
         Run(task, method, rate, seed)

@@ -166,3 +166,18 @@ def test_mistakes_are_named() -> None:
         kafnets.nn.ComplexKAF(3, dtype=torch.float32)
     with pytest.raises(ValueError, match="num_features=3 along dim=1"):
         kafnets.nn.ComplexKAF(3)(torch.randn(2, 4, dtype=torch.complex64))
+    with pytest.raises(ValueError, match="SplitKAF was built for num_features=3 along dim=1"):
+        kafnets.nn.SplitKAF(3)(torch.zeros(2, 4, dtype=torch.complex64))
+
+
+def test_compiled_in_one_graph() -> None:
+    torch.manual_seed(1)
+    module, z = kafnets.nn.ComplexKAF(3, dictionary_size=4), torch.randn(5, 3, dtype=torch.complex64)
+    compiled: Any = torch.compile(module, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(z), module(z))
+
+
+def test_the_bias_of_modrelu_is_reset() -> None:
+    module = kafnets.nn.ModReLU(3, bias=-0.5, device="meta").to_empty(device="cpu")
+    module.reset_parameters()
+    assert module.bias.tolist() == [-0.5] * 3

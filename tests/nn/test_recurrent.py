@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import kafnets
-from kafnets.nn.gates import lstm_step
 from tests import oracle
 from tests.oracle import recurrent
 
@@ -40,7 +39,7 @@ def test_values_and_gradients_are_the_oracles(own: Any, theirs: Any) -> None:
     torch.manual_seed(1)
     layer = own(3, 4, dtype=torch.float64, **RANDOM)
     x = torch.randn(5, 2, 3, dtype=torch.float64, requires_grad=True)
-    states = [torch.randn(1, 2, 4, dtype=torch.float64, requires_grad=True) for _ in range(layer.states)]
+    states = [torch.randn(1, 2, 4, dtype=torch.float64, requires_grad=True) for _ in range(layer.kind.states)]
     output, _ = layer(x, tuple(states) if len(states) > 1 else states[0])
     upstream = torch.randn_like(output)
     output.backward(upstream)
@@ -98,6 +97,88 @@ def test_loaded_from_torch_it_computes_as_torch_does(own: Any, theirs: Any, opti
         loss = sum(each.sum() for each in tensors(layer(packed)) if each.is_floating_point())
         assert isinstance(loss, Tensor)
         loss.backward()
+
+
+def sums_and_gradients(layer: nn.Module, *given: Any) -> list[Tensor]:
+    """Of a sum over all outputs, unlike for each, by everything that has gradients."""
+    values = [each for each in tensors(layer(*given)) if each.is_floating_point()]
+    generator = torch.Generator().manual_seed(1)
+    loss = sum(
+        (each * torch.randn(each.shape, generator=generator, dtype=each.dtype)).sum() for each in values
+    )
+    asked = [each for each in (*tensors(given), *layer.parameters()) if each.requires_grad]
+    return [*values, *torch.autograd.grad(loss, asked)]  # type: ignore[arg-type]
+
+
+def composed(layer: Any) -> Any:
+    """The same layer, whose loop is made of torch's operators: somebody watches its gates."""
+    watched = copy.deepcopy(layer)
+    for _, kaf in watched._kafs():
+        kaf.register_forward_hook(lambda *_: None)
+    return watched
+
+
+@both
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize(
+    "gates", [RANDOM, {"tails": "linear", "kernel": kafnets.Gaussian(learn_gamma="neuron")}]
+)
+def test_one_node_of_the_graph_is_the_composed_loop(own: Any, theirs: Any, options: Any, gates: Any) -> None:
+    torch.manual_seed(1)
+    layer = own(3, 4, **options, dtype=torch.float64, **gates)
+    for _, kaf in layer._kafs():
+        nn.init.normal_(kaf.alpha, 0.0, 0.5)
+    x = torch.randn(5, 6, 3, dtype=torch.float64, requires_grad=True)
+    sequences = [
+        torch.randn(length, 3, dtype=torch.float64, requires_grad=True) for length in (3, 5, 1, 5, 2, 2)
+    ]
+    packed = pack_sequence(sequences, enforce_sorted=False)
+    packed.data.retain_grad()
+    state: Any = tuple(torch.randn_like(each, requires_grad=True) for each in tensors(layer(packed)[1]))
+    state = state if len(state) > 1 else state[0]
+    for given in ((x,), (packed,), (packed, state)):
+        found, wanted = sums_and_gradients(layer, *given), sums_and_gradients(composed(layer), *given)
+        assert_alike(found, wanted, rtol=1e-10, atol=1e-12)
+    assert layer(x)[0].grad_fn is not None
+
+
+@both
+def test_gradients_can_be_differentiated_again(own: Any, theirs: Any) -> None:
+    torch.manual_seed(1)
+    layer = own(2, 3, dtype=torch.float64, **RANDOM)
+    x = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: layer(x)[0], x, check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(lambda x: layer(x)[0], x)
+    jacobian = torch.func.jacrev(lambda x: layer(x)[0])(x)
+    torch.testing.assert_close(jacobian, torch.autograd.functional.jacobian(lambda x: layer(x)[0], x))
+
+
+@both_cells
+def test_gradients_of_cells(own: Any, theirs: Any) -> None:
+    torch.manual_seed(1)
+    cell = own(2, 3, dtype=torch.float64, **RANDOM)
+    x, h = (torch.randn(4, size, dtype=torch.float64, requires_grad=True) for size in (2, 3))
+    state: Any = (h, torch.randn_like(h, requires_grad=True)) if own is kafnets.nn.LSTMCell else h
+    assert_alike(sums_and_gradients(cell, x, state), sums_and_gradients(composed(cell), x, state))
+    cell.gates.requires_grad_(False)
+    assert_alike(sums_and_gradients(cell, x, state), sums_and_gradients(composed(cell), x, state))
+
+
+@both
+def test_no_sequences_at_all(own: Any, theirs: Any) -> None:
+    layer = own(3, 4, bidirectional=True, **RANDOM)
+    output, _ = layer(torch.randn(5, 0, 3))
+    assert output.shape == (5, 0, 8)
+    output.sum().backward()
+    assert not layer.gates_l0.alpha.grad.any()
+
+
+@both
+def test_hooks_see_the_gates(own: Any, theirs: Any) -> None:
+    layer, seen = own(3, 4, **RANDOM), []
+    layer.gates_l0.register_forward_hook(lambda module, given, result: seen.append(given[0].shape))
+    layer(torch.randn(5, 2, 3))
+    assert seen == [(2, 4 * layer.kind.gates)] * 5
 
 
 @both
@@ -226,10 +307,14 @@ def test_coefficients_are_penalized_and_grouped() -> None:
 
 
 def test_infinite_activations_open_and_close_gates() -> None:
-    kaf = kafnets.KAF(3, init=kafnets.Normal(0.0))
-    projected = torch.tensor([[torch.inf, -torch.inf, 0.5, torch.inf]])
-    hidden, cell = lstm_step(kaf, torch.zeros(1, 4), None, projected, (torch.ones(1, 1), torch.ones(1, 1)))
-    assert_alike([cell, hidden], [torch.tensor([[0.5]]).tanh(), torch.tensor([[0.5]]).tanh().tanh()])
+    cell = kafnets.nn.LSTMCell(1, 1)
+    with torch.no_grad():
+        cell.bias_ih.copy_(torch.tensor([torch.inf, -torch.inf, 0.5, torch.inf]))
+        for parameter in (cell.bias_hh, cell.weight_ih, cell.weight_hh):
+            parameter.zero_()
+    one = torch.ones(1, 1)
+    hidden, after = cell(one, (one, one))
+    assert_alike([after, hidden], [torch.tensor([[0.5]]).tanh(), torch.tensor([[0.5]]).tanh().tanh()])
 
 
 @both

@@ -140,6 +140,8 @@ def test_the_rational_function_starts_as_a_swish_that_keeps_the_variance() -> No
 def test_mistakes() -> None:
     with pytest.raises(ValueError, match="two or more kernels"):
         MultiKAF(3, kernels=[kafnets.Gaussian()])
+    with pytest.raises(ValueError, match="two or more kernels"):
+        MultiKAF(3, kernels=kafnets.Gaussian())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="fixed bandwidths"):
         MultiKAF(3, kernels=[kafnets.Gaussian(), kafnets.Gaussian(learn_gamma=True)])
     with pytest.raises(ValueError, match="'simplex' or 'free'"):

@@ -8,10 +8,10 @@ from kafnets.nn.baked import Baked2D as Baked2D
 from kafnets.nn.baked import bake as bake
 from kafnets.nn.biases import initialize_biases as initialize_biases
 from kafnets.nn.calibrate import calibrate as calibrate
-from kafnets.nn.complex_valued import Cardioid as Cardioid
+from kafnets.nn.complex_fixed import Cardioid as Cardioid
+from kafnets.nn.complex_fixed import ModReLU as ModReLU
+from kafnets.nn.complex_fixed import Split as Split
 from kafnets.nn.complex_valued import ComplexKAF as ComplexKAF
-from kafnets.nn.complex_valued import ModReLU as ModReLU
-from kafnets.nn.complex_valued import Split as Split
 from kafnets.nn.complex_valued import SplitKAF as SplitKAF
 from kafnets.nn.convert import convert as convert
 from kafnets.nn.convert_report import Conversion as Conversion

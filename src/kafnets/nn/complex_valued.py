@@ -1,8 +1,8 @@
-"""Activations of complex numbers: split and fully complex KAFs, and common ones for comparison."""
+"""Split and fully complex KAFs."""
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import torch
@@ -10,29 +10,16 @@ from torch import Tensor, nn
 
 from kafnets.arguments import checked_layer
 from kafnets.expansion import Expansion
-from kafnets.functional import kaf2d
 from kafnets.kernels import Gaussian
+from kafnets.nn.complex_fixed import ComplexActivation, Split, cardioid, interleaved, modrelu, split
 from kafnets.nn.kaf import KAF, KAFOptions
+from kafnets.ops.dispatch import apply
+from kafnets.ops.kaf2d import formula_of
 
 ComplexKernel = Literal["gaussian", "complex_gaussian"]
 KERNELS: tuple[ComplexKernel, ...] = ("gaussian", "complex_gaussian")
 RIDGE = 1e-2
 """Of starts: with less, coefficients are large, and functions between elements no nearer."""
-
-
-def modrelu(z: Tensor, bias: Tensor | float) -> Tensor:
-    r""":math:`\max(0, |z| + b) z / |z|`, and 0 at 0."""
-    return torch.relu(z.abs() + bias) * z.sgn()
-
-
-def cardioid(z: Tensor) -> Tensor:
-    r""":math:`\frac12 (1 + \cos \arg z) z`."""
-    return 0.5 * (1 + z.sgn().real) * z
-
-
-def split(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """A real function, of real and imaginary parts each."""
-    return lambda z: torch.complex(function(z.real), function(z.imag))
 
 
 STARTS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -43,57 +30,6 @@ STARTS: dict[str, Callable[[Tensor], Tensor]] = {
     "cardioid": cardioid,
 }
 """What a fully complex KAF can start as, by name; "modrelu" with a bias of -0.5."""
-
-
-class _Complex(nn.Module):
-    """For complex64 and complex128 tensors. Parameters that are real stay so in ``.to(torch.complex128)``."""
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        def careful(tensor: Tensor) -> Tensor:
-            moved = fn(tensor)
-            return moved if tensor.is_complex() or not moved.is_complex() else moved.real.clone()
-
-        super()._apply(careful, recurse)  # type: ignore[no-untyped-call]
-        return self
-
-    def _check(self, z: Tensor, dim: int, num_features: int) -> None:
-        name = type(self).__name__
-        if z.dtype not in (torch.complex64, torch.complex128):
-            raise TypeError(f"{name} is for complex64 and complex128 tensors, got {z.dtype}")
-        if not -z.dim() <= dim < z.dim() or (num_features > 1 and z.shape[dim] != num_features):
-            raise ValueError(
-                f"{name} was built for num_features={num_features} along dim={dim}, got an input of shape "
-                f"{tuple(z.shape)}"
-            )
-
-
-def _interleaved(z: Tensor, dim: int) -> Tensor:
-    """Real and imaginary parts as neighboring channels."""
-    axis = dim % z.dim()
-    return torch.view_as_real(z.resolve_conj()).movedim(-1, axis + 1).flatten(axis, axis + 1)
-
-
-class Split(_Complex):
-    r"""A real activation applied to real and imaginary parts: :math:`f(\Re z) + i f(\Im z)`.
-
-    >>> kafnets.nn.Split(nn.Tanh())(torch.randn(5, 8, dtype=torch.complex64)).dtype
-    torch.complex64
-
-    Args:
-        activation: any real activation that preserves shapes. With parameters per channel, it needs two
-            channels for each complex one: first the real part, then the imaginary part.
-        dim: the channel axis.
-    """
-
-    def __init__(self, activation: nn.Module, dim: int = 1) -> None:
-        super().__init__()
-        self.activation, self.dim = activation, dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check(input, self.dim, 1)
-        axis = self.dim % input.dim()
-        parts = self.activation(_interleaved(input, axis)).unflatten(axis, (-1, 2)).movedim(axis + 1, -1)
-        return torch.view_as_complex(parts.contiguous())
 
 
 class SplitKAF(Split):
@@ -128,53 +64,10 @@ class SplitKAF(Split):
     ) -> None:
         checked_layer(num_features, dim, None, 1)
         super().__init__(KAF(2 * num_features, dim=dim, device=device, dtype=dtype, **options), dim)
+        self.num_features = num_features
 
 
-class ModReLU(_Complex):
-    r"""modReLU: :math:`\max(0, |z| + b) \, z / |z|` with a learned b per channel, which preserves phases.
-
-    >>> kafnets.nn.ModReLU(8)(torch.randn(5, 8, dtype=torch.complex64)).shape
-    torch.Size([5, 8])
-
-    Source: Arjovsky, Shah, Bengio, Unitary evolution recurrent neural networks, 2016.
-
-    Args:
-        num_features: N, the number of complex channels along ``dim``.
-        bias: the initial value of b; 0 gives the identity.
-        dim: the channel axis.
-        device, dtype: of b; a real type.
-    """
-
-    undecayed_parameters: ClassVar[tuple[str, ...]] = ("bias",)
-
-    def __init__(
-        self, num_features: int = 1, bias: float = 0.0, dim: int = 1, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__()
-        checked_layer(num_features, dim, None, 1)
-        self.num_features, self.first, self.dim = num_features, bias, dim
-        self.bias = nn.Parameter(torch.full((num_features,), bias, device=device, dtype=dtype))
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check(input, self.dim, self.num_features)
-        return modrelu(input.movedim(self.dim, -1), self.bias).movedim(-1, self.dim).to(input.dtype)
-
-
-class Cardioid(_Complex):
-    r"""Complex cardioid: :math:`\frac12 (1 + \cos \arg z) \, z`, which is ReLU on the real axis.
-
-    >>> kafnets.nn.Cardioid()(torch.tensor([2 + 0j, -2 + 0j, 2j]))
-    tensor([2.+0.j, -0.+0.j, 0.+1.j])
-
-    Source: Virtue, Yu, Lustig, Better than real: complex-valued neural nets for MRI fingerprinting, 2017.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check(input, -1, 1)
-        return cardioid(input)
-
-
-class ComplexKAF(_Complex):
+class ComplexKAF(ComplexActivation):
     r"""Fully complex KAF: :math:`g(z) = \sum_{n,m} \alpha_{n,m} \, \kappa(z, d_n + i d_m)`, a grid of D x D.
 
     Coefficients are complex. With ``kernel="gaussian"``, :math:`\kappa(z, w) = \exp(-\gamma |z - w|^2)`: g
@@ -237,6 +130,7 @@ class ComplexKAF(_Complex):
         self.expansion = Expansion.of(
             2, dictionary_size=dictionary_size, boundary=boundary, kernel=Gaussian(gamma)
         )
+        self._formula = formula_of(self.expansion)
         shape = (num_features, *self.expansion.shape)
         self.alpha = nn.Parameter(torch.empty(shape, device=device, dtype=dtype or torch.complex64))
         self.reset_parameters(generator)
@@ -268,11 +162,11 @@ class ComplexKAF(_Complex):
         return np.asarray(np.exp(-self.gamma * (grid[:, None] - grid.conj()) ** 2))
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check(input, self.dim, self.num_features)
+        self.check(input, self.dim, self.num_features)
         if self.kernel == "complex_gaussian":
             return self._holomorphic(input.movedim(self.dim, -1)).movedim(-1, self.dim).to(input.dtype)
-        pairs, alpha = _interleaved(input, self.dim), torch.view_as_real(self.alpha)
-        parts = (kaf2d(pairs, each.contiguous(), self.expansion, self.dim) for each in alpha.unbind(-1))
+        pairs, alpha = interleaved(input, self.dim), torch.view_as_real(self.alpha)
+        parts = (apply(self._formula, pairs, each.contiguous(), self.dim) for each in alpha.unbind(-1))
         return torch.complex(*parts)
 
     def _holomorphic(self, z: Tensor) -> Tensor:

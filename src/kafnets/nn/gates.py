@@ -6,16 +6,17 @@ from typing import Any, ClassVar, Unpack
 import torch
 from torch import Tensor, nn
 from torch.fx import Proxy
-from torch.nn.functional import linear
+from torch.nn.modules.module import _has_any_global_hook
 
 from kafnets.nn.activation import leaf_of_trace
 from kafnets.nn.kaf import KAF, KAFOptions
+from kafnets.ops.dispatch import needs_plain_formula, runner_of
+from kafnets.ops.recurrence import Plan, composed, recorded
+from kafnets.ops.recurrent_steps import GRU, LSTM, Kind, State, Weights
 from kafnets.starts import Normal
 
-State = tuple[Tensor, ...]
 
-
-def kaf_of_gates(channels: int, options: KAFOptions, device: Any, dtype: Any) -> KAF:
+def kaf_of_gates(kind: Kind, hidden_size: int, options: KAFOptions, device: Any, dtype: Any) -> KAF:
     """The KAFs of one cell, for all its gates at once. By default, coefficients are initialized to 0."""
     if strange := options.keys() - KAFOptions.__annotations__.keys():
         raise TypeError(
@@ -23,43 +24,40 @@ def kaf_of_gates(channels: int, options: KAFOptions, device: Any, dtype: Any) ->
             f"{', '.join(KAFOptions.__annotations__)}"
         )
     chosen: Any = {"init": Normal(0.0), **options}
-    return KAF(channels, **chosen, device=device, dtype=dtype)
+    return KAF(kind.gates * hidden_size, **chosen, device=device, dtype=dtype)
 
 
-def gate(kaf: KAF, s: Tensor) -> Tensor:
-    r""":math:`\sigma(s + \frac12 \sum_i \alpha_i \kappa(s, d_i))`."""
-    return torch.add(s, kaf(s), alpha=0.5).sigmoid_()
+def run(plan: Plan, kaf: KAF, weights: Weights, rows: Tensor, first: State) -> tuple[Tensor, State]:
+    """A loop over time: as one node of the graph, unless somebody watches its KAFs or looks inside."""
+    # Neither what only looks like a KAF, nor one with parametrized coefficients.
+    usual = type(kaf) is KAF and not kaf._shares and weights.weight_hr is None
+    if usual and not torch.compiler.is_compiling() and not _is_watched(kaf):
+        table = kaf.table()
+        given = (rows, *first, *(each for each in weights if each is not None))
+        if all(each.dtype is table.dtype for each in given) and not (
+            needs_plain_formula(*given) or torch.is_autocast_enabled(rows.device.type)
+        ):
+            runner = runner_of(kaf._formula, rows, table)
+            if runner is not None:
+                return recorded(plan, kaf._formula, runner, table, weights, rows, first)
+    return composed(plan, kaf, weights, rows, first)
 
 
-def lstm_step(
-    kaf: KAF, transposed_hh: Tensor, weight_hr: Tensor | None, projected: Tensor, state: State
-) -> State:
-    """One step, from the projected input with all biases in it. The block of gates is i, f, o."""
-    hidden, cell = state
-    i, f, g, o = torch.addmm(projected, hidden, transposed_hh).chunk(4, 1)
-    # One call for the three gates: at small batches the number of calls is what counts.
-    i, f, o = gate(kaf, torch.cat([i, f, o], 1)).chunk(3, 1)
-    cell = torch.addcmul(f * cell, i, g.tanh())
-    hidden = o * cell.tanh()
-    return (hidden if weight_hr is None else linear(hidden, weight_hr)), cell
-
-
-def gru_step(kaf: KAF, weight_hh: Tensor, bias_hh: Tensor | None, projected: Tensor, state: State) -> State:
-    """One step, from the projected input. The block of gates is r, z."""
-    (hidden,) = state
-    sizes = [2 * hidden.shape[1], hidden.shape[1]]
-    recurrent, candidate = linear(hidden, weight_hh, bias_hh).split(sizes, 1)
-    given, given_candidate = projected.split(sizes, 1)
-    r, z = gate(kaf, given + recurrent).chunk(2, 1)
-    n = torch.addcmul(given_candidate, r, candidate).tanh()
-    return (torch.addcmul(n, z, hidden - n),)
+def _is_watched(module: nn.Module) -> bool:
+    """Whether there are hooks, which a call of the module would run."""
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or _has_any_global_hook()
+    )
 
 
 class WithGates(nn.Module):
     """Base class of cells and layers: KAFs are reset with the weights, and when torch's are loaded."""
 
-    gate_count: ClassVar[int]
-    """Gates per neuron."""
+    kind: ClassVar[Kind]
 
     def _kafs(self) -> list[tuple[str, KAF]]:
         return [(name, child) for name, child in self.named_children() if isinstance(child, KAF)]
@@ -86,7 +84,7 @@ class WithGates(nn.Module):
 class _Cell(WithGates, nn.RNNCellBase):
     """One step of a single sequence or of a batch; subclasses also derive from torch's cell."""
 
-    states: ClassVar[int]
+    gates: KAF
 
     def __init__(
         self,
@@ -98,7 +96,7 @@ class _Cell(WithGates, nn.RNNCellBase):
         **gates: Unpack[KAFOptions],
     ) -> None:
         super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.gates = kaf_of_gates(self.gate_count * hidden_size, gates, device, dtype)
+        self.gates = kaf_of_gates(self.kind, hidden_size, gates, device, dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         if isinstance(input, Proxy):
@@ -108,23 +106,23 @@ class _Cell(WithGates, nn.RNNCellBase):
                 f"input must have the shape ({self.input_size},) or (batch, {self.input_size}), "
                 f"got {tuple(input.shape)}"
             )
-        rows, single = input.reshape(-1, self.input_size), input.dim() == 1
+        single = input.dim() == 1
+        rows = input.unsqueeze(0) if single else input
         if hx is None:
-            state: State = (rows.new_zeros(len(rows), self.hidden_size),) * self.states
+            state: State = (rows.new_zeros(len(rows), self.hidden_size),) * self.kind.states
         else:
             state = (hx,) if isinstance(hx, Tensor) else tuple(hx)
             shape = (*input.shape[:-1], self.hidden_size)
-            if len(state) != self.states or any(each.shape != shape for each in state):
+            if len(state) != self.kind.states or any(each.shape != shape for each in state):
                 got = ", ".join(str(tuple(each.shape)) for each in state)
-                raise ValueError(f"hx must hold {self.states} of the shape {shape}, got {got}")
-            state = tuple(each.reshape(-1, self.hidden_size) for each in state)
-        state = self._step(rows, state)
+                raise ValueError(f"hx must hold {self.kind.states} of the shape {shape}, got {got}")
+            if single:
+                state = tuple(each.unsqueeze(0) for each in state)
+        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        state = run(Plan(self.kind, [len(rows)]), self.gates, weights, rows, state)[1]
         if single:
             state = tuple(each.squeeze(0) for each in state)
         return state if len(state) > 1 else state[0]
-
-    def _step(self, rows: Tensor, state: State) -> State:
-        raise NotImplementedError
 
 
 class LSTMCell(_Cell, nn.LSTMCell):
@@ -147,11 +145,7 @@ class LSTMCell(_Cell, nn.LSTMCell):
         gates: the KAFs, of 3 * hidden_size channels: input, forget and output gates.
     """
 
-    gate_count, states = 3, 2
-
-    def _step(self, rows: Tensor, state: State) -> State:
-        bias = self.bias_ih + self.bias_hh if self.bias else None
-        return lstm_step(self.gates, self.weight_hh.t(), None, linear(rows, self.weight_ih, bias), state)
+    kind = LSTM
 
 
 class GRUCell(_Cell, nn.GRUCell):
@@ -168,8 +162,4 @@ class GRUCell(_Cell, nn.GRUCell):
         gates: the KAFs, of 2 * hidden_size channels: reset and update gates.
     """
 
-    gate_count, states = 2, 1
-
-    def _step(self, rows: Tensor, state: State) -> State:
-        projected = linear(rows, self.weight_ih, self.bias_ih)
-        return gru_step(self.gates, self.weight_hh, self.bias_hh, projected, state)
+    kind = GRU

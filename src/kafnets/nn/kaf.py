@@ -111,18 +111,23 @@ class KernelActivation(DictionaryModule, Activation):
         return exact.exp().clamp(max=LARGEST_GAMMA)
 
     def compute(self, s: Tensor, dim: int) -> Tensor:
-        # Asking a module for its attributes shows at small batches. Under a parametrization the parameter is
-        # somewhere else.
-        alpha = self._parameters.get("alpha")
-        table: Tensor = self.alpha if alpha is None else alpha
+        table = self.table()
         if table.is_cpu is not s.is_cpu and table.device != s.device:
             raise ValueError(
                 f"input is on {s.device} but the coefficients are on {table.device}: move one of them"
             )
-        if self._formula.learned or self._formula.weighted:
-            gamma = self.gamma if self._formula.learned else None
-            table = self._formula.table(table, self.base_weight, gamma)  # type: ignore[arg-type]
         return apply(self._formula, s, table, dim)
+
+    def table(self) -> Tensor:
+        """What the formula takes: coefficients, and weights of a base and learned bandwidths if any."""
+        # Asking a module for its attributes shows at small batches. Under a parametrization the parameter is
+        # somewhere else.
+        alpha = self._parameters.get("alpha")
+        table: Tensor = self.alpha if alpha is None else alpha
+        if not (self._formula.learned or self._formula.weighted):
+            return table
+        gamma = self.gamma if self._formula.learned else None
+        return self._formula.table(table, self.base_weight, gamma)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         dictionary, gamma = self.expansion.dictionary, self.expansion.gamma

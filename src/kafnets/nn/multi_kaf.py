@@ -91,7 +91,8 @@ class MultiKAF(Expanding):
     ) -> None:
         super().__init__(num_features, dim, groups)
         chosen = (Gaussian(divisor=24.0), Gaussian(), Gaussian(divisor=1.5)) if kernels is None else kernels
-        if len(chosen) < 2 or not all(isinstance(each, Kernel) for each in chosen):
+        several = isinstance(chosen, Sequence) and len(chosen) > 1
+        if not several or not all(isinstance(each, Kernel) for each in chosen):
             raise ValueError(
                 f"kernels must be two or more kernels, such as kafnets.Gaussian(), got {chosen!r}"
             )

@@ -1,20 +1,19 @@
 """LSTM and GRU layers with flexible gates and the interface of torch's layers."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.fx import Proxy
-from torch.nn.functional import dropout, linear
+from torch.nn.functional import dropout
 from torch.nn.utils.rnn import PackedSequence
 
 from kafnets.nn.activation import leaf_of_trace
-from kafnets.nn.gates import State, WithGates, gru_step, kaf_of_gates, lstm_step
-from kafnets.nn.kaf import KAFOptions
-
-Step = Callable[[Tensor, State], State]
+from kafnets.nn.gates import WithGates, kaf_of_gates, run
+from kafnets.nn.kaf import KAF, KAFOptions
+from kafnets.ops import recurrent_steps
+from kafnets.ops.recurrence import Plan
+from kafnets.ops.recurrent_steps import State, Weights
 
 
 class _Layers(WithGates, nn.RNNBase):
@@ -23,11 +22,9 @@ class _Layers(WithGates, nn.RNNBase):
     Torch's compiler refuses subclasses of ``nn.LSTM`` and ``nn.GRU``, but not of what these stand on.
     """
 
-    states: ClassVar[int]
-
     def _add_gates(self, options: KAFOptions, device: Any, dtype: Any) -> None:
         for suffix in self._suffixes():
-            kaf = kaf_of_gates(self.gate_count * self.hidden_size, options, device, dtype)
+            kaf = kaf_of_gates(self.kind, self.hidden_size, options, device, dtype)
             self.add_module(f"gates{suffix}", kaf)
 
     def _suffixes(self) -> list[str]:
@@ -54,7 +51,7 @@ class _Layers(WithGates, nn.RNNBase):
         if single:
             output = output.flatten(0, 1)
             state = tuple(each.squeeze(1) for each in state)
-        return output, (state if self.states > 1 else state[0])
+        return output, (state if self.kind.states > 1 else state[0])
 
     def _rows(self, input: Any) -> tuple[Tensor, list[int]]:
         """All steps of all sequences, in order of time, and how many sequences each step has."""
@@ -74,7 +71,7 @@ class _Layers(WithGates, nn.RNNBase):
 
     def _first(self, data: Tensor, batch: int, hx: Any, single: bool, order: Tensor | None) -> State:
         layers = self.num_layers * (1 + self.bidirectional)
-        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: self.kind.states]
         if hx is None:
             return tuple(data.new_zeros(layers, batch, width) for width in widths)
         state: State = (hx,) if isinstance(hx, Tensor) else tuple(hx)
@@ -88,15 +85,15 @@ class _Layers(WithGates, nn.RNNBase):
             state = tuple(each.unsqueeze(1) for each in state)
         return state if order is None else tuple(each.index_select(1, order) for each in state)
 
-    def _run_layers(self, data: Tensor, sizes: Sequence[int], state: State) -> tuple[Tensor, State]:
+    def _run_layers(self, data: Tensor, sizes: list[int], state: State) -> tuple[Tensor, State]:
         suffixes, directions, last = self._suffixes(), 1 + self.bidirectional, []
         for layer in range(self.num_layers):
             outputs = []
             for number in range(layer * directions, (layer + 1) * directions):
-                backwards = suffixes[number].endswith("_reverse")
-                projected, step = self._prepared(data, suffixes[number])
+                plan = Plan(self.kind, sizes, backwards=suffixes[number].endswith("_reverse"))
                 first = tuple(each[number] for each in state)
-                output, final = _loop(projected, sizes, first, step, backwards)
+                kaf, weights = self._own(suffixes[number])
+                output, final = run(plan, kaf, weights, data, first)
                 outputs.append(output)
                 last.append(final)
             data = torch.cat(outputs, 1) if self.bidirectional else outputs[0]
@@ -104,35 +101,10 @@ class _Layers(WithGates, nn.RNNBase):
                 data = dropout(data, self.dropout, self.training)
         return data, tuple(torch.stack(each) for each in zip(*last, strict=True))
 
-    def _prepared(self, data: Tensor, suffix: str) -> tuple[Tensor, Step]:
-        """All inputs projected at once, and what one step does with its part."""
-        raise NotImplementedError
-
-    def _own(self, suffix: str, *names: str) -> list[Any]:
-        return [getattr(self, name + suffix, None) for name in names]
-
-
-def _loop(
-    projected: Tensor, sizes: Sequence[int], first: State, step: Step, backwards: bool
-) -> tuple[Tensor, State]:
-    """Sequences are sorted by length, so that those that have ended, or not begun, are the last rows."""
-    parts = projected.split(sizes)
-    state = tuple(each[: sizes[-1 if backwards else 0]] for each in first)
-    outputs, ended = [], []
-    for part in reversed(parts) if backwards else parts:
-        rows, present = len(part), len(state[0])
-        if rows < present:
-            ended.append(tuple(each[rows:] for each in state))
-            state = tuple(each[:rows] for each in state)
-        elif rows > present:
-            state = tuple(
-                torch.cat([own, start[present:rows]]) for own, start in zip(state, first, strict=True)
-            )
-        state = step(part, state)
-        outputs.append(state[0])
-    if ended:
-        state = tuple(torch.cat(each) for each in zip(state, *reversed(ended), strict=True))
-    return torch.cat(outputs[::-1] if backwards else outputs), state
+    def _own(self, suffix: str) -> tuple[KAF, Weights]:
+        """The KAFs and weights of one direction of a layer."""
+        kaf: Any = getattr(self, "gates" + suffix)
+        return kaf, Weights(*(getattr(self, name + suffix, None) for name in Weights._fields))  # type: ignore[arg-type]
 
 
 class LSTM(_Layers):
@@ -170,7 +142,7 @@ class LSTM(_Layers):
             ``gates_l0_reverse``, ``gates_l1`` and so on if there are more.
     """
 
-    gate_count, states = 3, 2
+    kind = recurrent_steps.LSTM
 
     def __init__(
         self,
@@ -190,14 +162,6 @@ class LSTM(_Layers):
         super().__init__("LSTM", *sizes, device=device, dtype=dtype)
         self._add_gates(gates, device, dtype)
 
-    def _prepared(self, data: Tensor, suffix: str) -> tuple[Tensor, Step]:
-        weight_ih, weight_hh, weight_hr, kaf = self._own(
-            suffix, "weight_ih", "weight_hh", "weight_hr", "gates"
-        )
-        bias_ih, bias_hh = self._own(suffix, "bias_ih", "bias_hh")
-        bias = bias_ih + bias_hh if self.bias else None
-        return linear(data, weight_ih, bias), partial(lstm_step, kaf, weight_hh.t(), weight_hr)
-
 
 class GRU(_Layers):
     r"""``nn.GRU`` whose reset and update gates learn their functions: see :class:`kafnets.nn.LSTM`.
@@ -215,7 +179,7 @@ class GRU(_Layers):
         gates_l0: the KAFs of the first layer, of 2 * hidden_size channels: reset and update gates.
     """
 
-    gate_count, states = 2, 1
+    kind = recurrent_steps.GRU
 
     def __init__(
         self,
@@ -233,8 +197,3 @@ class GRU(_Layers):
         sizes = (input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
         super().__init__("GRU", *sizes, device=device, dtype=dtype)
         self._add_gates(gates, device, dtype)
-
-    def _prepared(self, data: Tensor, suffix: str) -> tuple[Tensor, Step]:
-        weight_ih, weight_hh, kaf = self._own(suffix, "weight_ih", "weight_hh", "gates")
-        bias_ih, bias_hh = self._own(suffix, "bias_ih", "bias_hh")
-        return linear(data, weight_ih, bias_ih), partial(gru_step, kaf, weight_hh, bias_hh)

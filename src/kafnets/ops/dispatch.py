@@ -64,6 +64,12 @@ def choose(formula: Formula, s: Tensor, table: Tensor) -> Any:
     return _forced(asked, formula, s, runner)
 
 
+def runner_of(formula: Formula, s: Tensor, table: Tensor) -> backends.Runner | None:
+    """What gives values and gradients; None where someone looks into the computation."""
+    runner = choose(formula, s, table)
+    return None if runner is operator or runner is recorded else runner
+
+
 def needs_plain_formula(*tensors: Tensor) -> bool:
     """Whether someone looks into the computation to whom a hand-written derivative would be invisible.
 

@@ -88,8 +88,8 @@ def sensorless_all(evidence: Evidence) -> Table:
 
 
 def sensorless_recent(evidence: Evidence) -> Table:
-    """More recent activations and KAF on the bundled sample, best first."""
-    found = evidence.cells("sensorless", "quick", ["kaf", *{*own_names()} - {*REVIEWED}], [2])
+    """More recent activations and KAF, best first."""
+    found = evidence.cells("sensorless", "paper", ["kaf", *{*own_names()} - {*REVIEWED}], [2])
     found = sorted(found, key=lambda cell: (-cell.mean, cell.label))
     rows = tuple((cell.label, _score(cell), _seeds(cell), _size(cell)) for cell in found)
     return Table("Sensorless, 2 layers", ("activation", "test accuracy", "seeds", "parameters"), rows)
