@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "layout.h"
-#include "nested.h"
 #include "parallel.h"
 #include "terms.h"
 
@@ -103,13 +102,27 @@ class Kaf2d {
         threads_(threads) {}
 
   void forward(const T* x, const T* alpha, T* y) const {
-    if (!nests(plan_)) {
-      forward<false, 0>(x, alpha, y);
-    } else if (plan_.size == 10) {
-      forward<true, 10>(x, alpha, y);
-    } else {
-      forward<true, 0>(x, alpha, y);
+    if (lanes_over_pairs()) {
+      const Array<T> packed = by_block(alpha);
+      parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
+        Scratch scratch(plan_.size);
+        for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
+          const T* own = packed.data() + block * kNativeWidth<T> * terms_;
+          rows.put_ahead(y, value<OwnNeurons<T>>(own, get_pairs(rows, x), scratch));
+        });
+      });
+      return;
     }
+    parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
+      Scratch scratch(plan_.size);
+      for (int64_t p = begin; p < end; ++p) {
+        Runs<T> from = runs(2 * pairs_), to = runs(pairs_);
+        for (; !from.done(); from.next(), to.next()) {
+          const Pair<T> s = pair_at(from, x, p);
+          to.put(y + p * positions_, value<OneNeuron<T>>(alpha + p * terms_, s, scratch));
+        }
+      }
+    });
   }
 
   // dx and dalpha may be null where they are not wanted.
@@ -122,38 +135,6 @@ class Kaf2d {
   }
 
  private:
-  // kNested and kSize: see nested.h.
-  template <bool kNested, int kSize>
-  void forward(const T* x, const T* alpha, T* y) const {
-    if (lanes_over_pairs()) {
-      const Array<T> packed = by_block(alpha, [&](int64_t k) { return kNested ? weight_of_both(k) : T(1); });
-      parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
-        Scratch scratch(plan_.size);
-        for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
-          const T* own = packed.data() + block * kNativeWidth<T> * terms_;
-          rows.put_ahead(y, value<OwnNeurons<T>, kNested, kSize>(own, get_pairs(rows, x), scratch));
-        });
-      });
-      return;
-    }
-    parallel_for(pairs_, threads_, [&](int, int64_t begin, int64_t end) {
-      Scratch scratch(plan_.size);
-      Array<T> weighted(kNested ? terms_ : 0);
-      for (int64_t p = begin; p < end; ++p) {
-        const T* own = alpha + p * terms_;
-        if (kNested) {
-          for (int64_t k = 0; k < terms_; ++k) weighted[k] = own[k] * weight_of_both(k);
-          own = weighted.data();
-        }
-        Runs<T> from = runs(2 * pairs_), to = runs(pairs_);
-        for (; !from.done(); from.next(), to.next()) {
-          const Pair<T> s = pair_at(from, x, p);
-          to.put(y + p * positions_, value<OneNeuron<T>, kNested, kSize>(own, s, scratch));
-        }
-      }
-    });
-  }
-
   struct Scratch {
     explicit Scratch(int size)
         : memory(4 * size * kWidth<T>),
@@ -180,16 +161,12 @@ class Kaf2d {
     return {from.get(x + 2 * p * positions_), from.get(x + (2 * p + 1) * positions_)};
   }
 
-  T weight_of_both(int64_t term) const { return plan_.weights[term / plan_.size] * plan_.weights[term % plan_.size]; }
-
-  template <class Factor>
-  Array<T> by_block(const T* alpha, const Factor& factor) const {
-    return pack(alpha, pairs_, terms_, terms_, factor, [](const T*, int64_t) { return T(0); });
+  Array<T> by_block(const T* alpha) const {
+    return pack(alpha, pairs_, terms_, terms_, [](int64_t) { return T(1); }, [](const T*, int64_t) { return T(0); });
   }
 
-  template <class Neurons, bool kNested, int kSize>
+  template <class Neurons>
   Vec<T> value(const T* alpha, Pair<T> s, Scratch& scratch) const {
-    if constexpr (kNested) return nested_value<Neurons, kSize>(plan_, alpha, s.first, s.second);
     kernel_values<T, false>(plan_, s.first, scratch.values1, nullptr);
     kernel_values<T, false>(plan_, s.second, scratch.values2, nullptr);
     Vec<T> result = {};
@@ -238,7 +215,7 @@ class Kaf2d {
   }
 
   void backward_over_pairs(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
-    const Array<T> packed = by_block(alpha, [](int64_t) { return T(1); });
+    const Array<T> packed = by_block(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       Scratch scratch(plan_.size);
       for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
