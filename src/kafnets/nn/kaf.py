@@ -111,7 +111,11 @@ class KernelActivation(DictionaryModule, Activation):
         return exact.exp().clamp(max=LARGEST_GAMMA)
 
     def compute(self, s: Tensor, dim: int) -> Tensor:
-        table = self.table()
+        # Asking a module for its attributes shows at small batches, as calls do. Under a parametrization the
+        # parameter is somewhere else.
+        alpha = self._parameters.get("alpha")
+        whole = alpha is not None and not (self._formula.learned or self._formula.weighted)
+        table: Tensor = alpha if whole else self.table()  # type: ignore[assignment]
         if table.is_cpu is not s.is_cpu and table.device != s.device:
             raise ValueError(
                 f"input is on {s.device} but the coefficients are on {table.device}: move one of them"
@@ -120,14 +124,10 @@ class KernelActivation(DictionaryModule, Activation):
 
     def table(self) -> Tensor:
         """What the formula takes: coefficients, and weights of a base and learned bandwidths if any."""
-        # Asking a module for its attributes shows at small batches. Under a parametrization the parameter is
-        # somewhere else.
-        alpha = self._parameters.get("alpha")
-        table: Tensor = self.alpha if alpha is None else alpha
         if not (self._formula.learned or self._formula.weighted):
-            return table
+            return self.alpha
         gamma = self.gamma if self._formula.learned else None
-        return self._formula.table(table, self.base_weight, gamma)  # type: ignore[arg-type]
+        return self._formula.table(self.alpha, self.base_weight, gamma)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         dictionary, gamma = self.expansion.dictionary, self.expansion.gamma
