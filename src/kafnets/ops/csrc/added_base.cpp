@@ -6,37 +6,37 @@
 
 namespace {
 
-template <class Enum, Enum kValue>
-using Tag = std::integral_constant<Enum, kValue>;
+template <Base kBase>
+using Tag = std::integral_constant<Base, kBase>;
 
-// Calls use(tag) with what the numbers stand for: each has loops of its own.
+// Calls use(tag) with the base as a constant: each has loops of its own.
 template <class Use>
 void with_tag(Base base, const Use& use) {
   switch (base) {
     case Base::kNone:
       return;
     case Base::kIdentity:
-      return use(Tag<Base, Base::kIdentity>{});
+      return use(Tag<Base::kIdentity>{});
     case Base::kReLU:
-      return use(Tag<Base, Base::kReLU>{});
+      return use(Tag<Base::kReLU>{});
     case Base::kLeakyReLU:
-      return use(Tag<Base, Base::kLeakyReLU>{});
+      return use(Tag<Base::kLeakyReLU>{});
     case Base::kSigmoid:
-      return use(Tag<Base, Base::kSigmoid>{});
+      return use(Tag<Base::kSigmoid>{});
     case Base::kTanh:
-      return use(Tag<Base, Base::kTanh>{});
+      return use(Tag<Base::kTanh>{});
     case Base::kSiLU:
-      return use(Tag<Base, Base::kSiLU>{});
+      return use(Tag<Base::kSiLU>{});
     case Base::kELU:
-      return use(Tag<Base, Base::kELU>{});
+      return use(Tag<Base::kELU>{});
     case Base::kSELU:
-      return use(Tag<Base, Base::kSELU>{});
+      return use(Tag<Base::kSELU>{});
     case Base::kMish:
-      return use(Tag<Base, Base::kMish>{});
+      return use(Tag<Base::kMish>{});
     case Base::kSoftplus:
-      return use(Tag<Base, Base::kSoftplus>{});
+      return use(Tag<Base::kSoftplus>{});
     case Base::kGELU:
-      return use(Tag<Base, Base::kGELU>{});
+      return use(Tag<Base::kGELU>{});
   }
 }
 
