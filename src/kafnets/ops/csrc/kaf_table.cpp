@@ -18,8 +18,10 @@ constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, thou
 constexpr int64_t kFewestActivations = 32, kOfFormula = 20, kPerSegment = 27;
 #if defined(__AVX512F__)
 constexpr int64_t kOfTable = 38, kOfTableApart = 52, kOfMaking = 11;
-#else
+#elif defined(__AVX2__)
 constexpr int64_t kOfTable = 22, kOfTableApart = 28, kOfMaking = 5;
+#else
+constexpr int64_t kOfTable = 10, kOfTableApart = 14, kOfMaking = 3;
 #endif
 
 std::atomic<int> preferred{0};
