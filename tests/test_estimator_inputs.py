@@ -269,3 +269,15 @@ def test_nothing_is_said_of_tables_that_hold_no_surprises() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KafnetClassifier((4,), epochs=1).fit(frame, labels).predict(frame)
+
+
+def test_embeddings_can_be_given_for_each_network() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    y = x[:, 0] > 0
+    fitted = KafnetClassifier(hidden=(4,), epochs=1, n_members=2, embedding=(None, "periodic")).fit(x, y)
+    members = [str(member) for member in next(iter(fitted.module_.children())).children()]
+    assert ["PeriodicEmbedding" in member for member in members] == [False, True]
+    with pytest.raises(ValueError, match="one entry for each of 2 networks, got 1"):
+        KafnetClassifier(n_members=2, embedding=("kaf",)).fit(x, y)
+    with pytest.raises(ValueError, match=r"embedding must be .* or None, got 'cosine'"):
+        KafnetClassifier(n_members=2, embedding=(None, "cosine")).fit(x, y)

@@ -204,3 +204,12 @@ def test_methods_are_ranked_where_all_have_been_run() -> None:
     assert "Over 2 of 28 tables; not run to the end on any table yet: kafnets-before, boosting" in told
     assert page.ranked(found, page.MEMBERS) == "Not run to the end on any table yet: realmlp-td-6."
     assert "| **0.1** |" in page.errors_by_table(found)
+
+
+def test_ours_differ_in_what_their_name_says() -> None:
+    default, periodic, relu = (
+        rivals.model_for(name, "binary", 0) for name in ("kafnets", "kafnets:periodic", "kafnets-1:relu")
+    )
+    assert (periodic.activation, periodic.embedding) == ("kaf", (None, "periodic") * 3)
+    assert periodic.n_members == default.n_members
+    assert (relu.activation, relu.embedding, relu.n_members) == ("relu", default.embedding, 1)

@@ -23,12 +23,16 @@ PACKAGES = {
 }
 """By name: the package that brings it; "realmlp-td-6" averages six networks, each with another fold held out.
 
-Ours are "kafnets", "kafnets-1" for one network, and "kafnets:relu" or "kafnets-1:relu" with another
-activation.
+Ours are "kafnets", "kafnets-1" for one network, "kafnets:periodic" with cosines in place of KAFs as
+embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation.
 """
 
 
-OURS: dict[str, dict[str, Any]] = {"kafnets": {}, "kafnets-1": {"n_members": 1}}
+OURS: dict[str, dict[str, Any]] = {
+    "kafnets": {},
+    "kafnets-1": {"n_members": 1},
+    "kafnets:periodic": {"n_members": 6, "embedding": (None, "periodic") * 3},
+}
 """By name: what is not the default."""
 
 
@@ -49,7 +53,7 @@ def model_for(name: str, task: str, seed: int) -> Model:
         "forest": _forest,
         "mlp": _mlp,
     }
-    kind, _, activation = name.partition(":")
+    kind, _, activation = (name, "", "") if name in OURS else name.partition(":")
     regression = task == "regression"
     try:
         if kind in OURS:

@@ -44,7 +44,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         *,
         activation_options: dict[str, Any] | None = None,
         n_members: int = MEMBERS,
-        embedding: str | None = "auto",
+        embedding: str | Sequence[str | None] | None = "auto",
         epochs: int = RECIPE.epochs,
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
         learning_rate: float | Literal["auto"] = RECIPE.learning_rate,

@@ -44,7 +44,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             faster.
         embedding: learned functions of single features as additional inputs: "kaf" for those of
             :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for no embedding; "auto": "kaf" for
-            every second network.
+            every second network; or a sequence of these with one for each network.
         epochs: maximum number of epochs.
         batch_size: batch size; "auto": rows / 32, clipped to 32-256.
         learning_rate: initial learning rate of AdamW; "auto": 3e-3 for a batch size of 32, growing with its

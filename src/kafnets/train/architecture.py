@@ -75,22 +75,27 @@ class Architecture:
         return nn.Sequential(*first, *network)
 
 
-def embeddings_of(embedding: str | None, members: int) -> tuple[str | None, ...]:
+def embeddings_of(embedding: str | Sequence[str | None] | None, members: int) -> tuple[str | None, ...]:
     """One for each network that is averaged.
 
     Args:
-        embedding: "kaf", "periodic" or None for all of them; "auto": "kaf" for every second one, since
-            networks that see different things have different errors.
+        embedding: "kaf", "periodic" or None for all of them, or a sequence of these with one for each;
+            "auto": "kaf" for every second one, since networks that see different things have different
+            errors.
         members: how many.
     """
     check_integer("n_members", members)
     if embedding == "auto":
         return tuple("kaf" if number % 2 else None for number in range(members))
-    if embedding is not None and embedding not in EMBEDDINGS:
-        raise ValueError(
-            f"embedding must be 'auto', {', '.join(map(repr, EMBEDDINGS))} or None, got {embedding!r}"
-        )
-    return (embedding,) * members
+    each = (embedding,) * members if embedding is None or isinstance(embedding, str) else tuple(embedding)
+    if len(each) != members:
+        raise ValueError(f"embedding must have one entry for each of {members} networks, got {len(each)}")
+    for one in each:
+        if one is not None and one not in EMBEDDINGS:
+            raise ValueError(
+                f"embedding must be 'auto', {', '.join(map(repr, EMBEDDINGS))} or None, got {one!r}"
+            )
+    return each
 
 
 def columns_to_embed(features: NDArray[np.floating]) -> tuple[int, ...]:
