@@ -114,6 +114,10 @@ def test_ctrl_c_at_any_moment_leaves_neither_traceback_nor_workers(
     output, _ = process.communicate(timeout=120)
     assert process.returncode in (130, -signal.SIGINT), output
     assert "Traceback" not in output
+    if moment == "training":
+        assert process.returncode == 130
+        assert "the same command resumes them" in " ".join(output.split())
+        assert checkpoints(tmp_path)
     wait_until(lambda: not in_session(process.pid))
 
 
