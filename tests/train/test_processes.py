@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import kafnets
 from kafnets import data
+from kafnets.cli import app
 from kafnets.train import Settings, fit
 from kafnets.train.processes import OneProcess, device_of, processes_for
 
@@ -168,14 +170,14 @@ def test_two_processes_go_on_to_the_last_bit(tmp_path: Path) -> None:
     assert ended.stdout.count("same=True") == 2
 
 
-def test_the_command_under_torchrun(tmp_path: Path) -> None:
-    """All processes train, one of them tells."""
+def test_the_command_under_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processes train, one of them tells; each refuses what they cannot do together."""
     pytest.importorskip("lightning_fabric")
     (tmp_path / "program.py").write_text("from kafnets.cli import main; main()")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["program.py", "compare", "--data", "iris", "--seeds", "2", "--epochs", "2", "--hidden", "8"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = ["compare", "--data", "iris", "--seeds", "2", "--epochs", "2", "--hidden", "8"]
     ended = subprocess.run(
-        [*command, "--activations", "relu", "--output", "runs"],
+        [*torchrun, "program.py", *command, "--activations", "relu", "--output", "runs"],
         capture_output=True,
         text=True,
         timeout=300,
@@ -183,10 +185,10 @@ def test_the_command_under_torchrun(tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("To use it") == 1
-    refused = subprocess.run(
-        [*command, "--jobs", "2"], capture_output=True, text=True, timeout=300, cwd=tmp_path
-    )
-    assert refused.returncode != 0
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")  # as torchrun does
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = CliRunner().invoke(app, [*command, "--jobs", "2", "--output", str(tmp_path)])
+    assert refused.exit_code != 0
     assert "omit --jobs" in refused.stderr
 
 
