@@ -25,8 +25,8 @@ from kafnets.timing import interleaved, threads
 
 INPUTS, HIDDEN, BATCH = 18, 64, 1000
 PARTS = {"train": 20_000, "validation": 5_000, "test": 5_000}
-RATES = (3e-3, 1e-2)
-"""Each network has the one that is best on the validation part."""
+STEPS, RATES = 1000, (3e-3, 1e-2)
+"""Each network has the rate that is best on the validation part."""
 
 KAFNET, COMPILED = "KAF, 2 x 64", "KAF, 2 x 64, composite + torch.compile"
 EQUAL = 1.05
@@ -51,8 +51,9 @@ class Peer:
         return not self.module or find_spec(self.module) is not None
 
 
-def _kafnet() -> nn.Module:
-    return mlp(INPUTS, (HIDDEN, HIDDEN), 1, "kaf")
+def _kafnet(hidden: int = HIDDEN) -> nn.Module:
+    """With the base function of the recipe for tables."""
+    return mlp(INPUTS, (hidden, hidden), 1, "kaf(base=mish)")
 
 
 def _compiled() -> nn.Module:
@@ -89,6 +90,7 @@ def _imported(module: str) -> Any:
 PEERS = [
     Peer("ReLU, 2 x 64", lambda: mlp(INPUTS, (HIDDEN, HIDDEN), 1, "relu")),
     Peer(KAFNET, _kafnet),
+    Peer("KAF, 2 x 128", lambda: _kafnet(2 * HIDDEN)),
     Peer("edge-wise KAF, 64", lambda: edgewise_mlp(INPUTS, (HIDDEN,), 1)),
     Peer(COMPILED, _compiled, backend="composite"),
     Peer("KAN of pykan, 64", _pykan, "pykan", "kan"),
@@ -96,7 +98,8 @@ PEERS = [
     Peer("KAF of torch-activation, 2 x 64", _torch_activation("KAF"), "torch-activation", "torch_activation"),
     Peer("PAU of torch-activation, 2 x 64", _torch_activation("PAU"), "torch-activation", "torch_activation"),
 ]
-OWN = ("ReLU, 2 x 64", KAFNET, "edge-wise KAF, 64")
+KAFNETS = (KAFNET, "KAF, 2 x 128", "edge-wise KAF, 64")
+RIVALS = tuple(peer.name for peer in PEERS[len(KAFNETS) + 1 :])
 
 
 def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
@@ -104,7 +107,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     found = [peer for peer in PEERS if peer.installed()]
     packages = dict.fromkeys(peer.package for peer in found if peer.package)
     result: dict[str, Any] = {"provenance": provenance(*packages), "profile": "quick" if quick else "full"}
-    result |= {"batch": BATCH, "steps": 400 if quick else 2000, "rates": list(RATES)}
+    result |= {"batch": BATCH, "steps": STEPS, "rates": list(RATES)}
     result["missing"] = sorted({peer.package for peer in PEERS} - {"", *packages})
     data = formula_data()
     with threads(1), own_randomness():
@@ -112,7 +115,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
         for peer in found:
             say(f"{peer.name}: checking and training")
             check(peer, data)
-            result["networks"][peer.name] = _learned(peer, data, result["steps"])
+            result["networks"][peer.name] = _learned(peer, data)
         say("timing")
         steps = {peer.name: _step(peer, _built(peer), data["train"], RATES[0]) for peer in found}
         timings = interleaved(steps, seconds_a_run=2 if quick else 10, clock=time.process_time)
@@ -205,14 +208,14 @@ def _step(peer: Peer, network: nn.Module, rows: tuple[Tensor, Tensor], rate: flo
     return step
 
 
-def _learned(peer: Peer, data: Data, steps: int) -> dict[str, Any]:
+def _learned(peer: Peer, data: Data) -> dict[str, Any]:
     """At the better rate. A compiled network learns what it would otherwise, so that one is trained."""
     attempts = []
     plain = next(each for each in PEERS if each.name == KAFNET) if peer.name == COMPILED else peer
     for rate in RATES:
         network = _built(plain)
         step = _step(plain, network, data["train"], rate)
-        for _ in range(steps):
+        for _ in range(STEPS):
             step()
         errors = {part: _error(plain, network, data[part]) for part in ("validation", "test")}
         attempts.append({"rate": rate, **errors})
@@ -227,17 +230,20 @@ def _error(peer: Peer, network: nn.Module, rows: tuple[Tensor, Tensor]) -> float
 
 
 def bars(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was asked for: a Kafnet of equal accuracy is faster than each network of other packages."""
-    networks = result["networks"]
-    ours = networks[KAFNET]
-    found = []
-    for name, theirs in networks.items():
-        if name in OWN:
-            continue
-        measured = theirs["time"]["median"] / ours["time"]["median"]
-        accurate = ours["test"] <= EQUAL * theirs["test"]
-        what = f"step of {name} / of {KAFNET}" + ("" if accurate else ", which is less accurate")
-        found.append({"what": what, "measured": measured, "bar": "> 1", "met": measured > 1 and accurate})
+    """What was asked for: a Kafnet of equal accuracy is faster than each network of other packages.
+
+    It is the fastest one that is as accurate on the validation part; if there is none, the most accurate one,
+    and the bar is missed.
+    """
+    networks, found = result["networks"], []
+    for name in filter(networks.get, RIVALS):
+        theirs = networks[name]
+        equal = [each for each in KAFNETS if networks[each]["validation"] <= EQUAL * theirs["validation"]]
+        fastest = min(equal, key=lambda each: networks[each]["time"]["median"], default=None)
+        ours = fastest or min(KAFNETS, key=lambda each: networks[each]["validation"])
+        measured = theirs["time"]["median"] / networks[ours]["time"]["median"]
+        what = f"step of {name} / of {ours}" + ("" if equal else ", which is less accurate")
+        found.append({"what": what, "measured": measured, "bar": "> 1", "met": measured > 1 and bool(equal)})
     return found
 
 
