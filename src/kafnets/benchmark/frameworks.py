@@ -1,14 +1,13 @@
 """Every framework beside the plain formula in float64, and beside its own PReLU and ELU.
 
 Each is measured in a process of its own: Keras has one backend a process, and TensorFlow is better kept
-apart. Times are processor time, so that what other programs take meanwhile does not count.
+apart.
 """
 
 import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -73,7 +72,7 @@ def measure(name: str, *, quick: bool) -> dict[str, Any]:
                 raise AssertionError(f"{name}, {kind}, {dtype}: {by_part} is more than {TOLERANCE[dtype]}")
     modules = {kind: _module(kind, CHANNELS, seed=0) for kind in KINDS}
     x = generator.normal(size=(ROWS, CHANNELS)).astype(np.float32)
-    timings = interleaved(adapter.steps(modules, x), seconds_a_run=1 if quick else 8, clock=time.process_time)
+    timings = interleaved(adapter.steps(modules, x), seconds_a_run=1 if quick else 8)
     return {
         "errors": errors,
         "times": {step: timing.as_dict() for step, timing in timings.items()},

@@ -63,7 +63,7 @@ def _compiled() -> nn.Module:
 def _pykan() -> nn.Module:
     """By its defaults, in its faster mode: without symbolic functions, and storing nothing."""
     network = _imported("kan").KAN([INPUTS, HIDDEN, 1], auto_save=False, seed=0)
-    return network.speed()  # type: ignore[no-any-return]
+    return network.speed()
 
 
 def _efficient_kan() -> nn.Module:
@@ -170,7 +170,7 @@ def check(peer: Peer, data: Data) -> None:
         with torch.no_grad():
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 if gradient is not None:
-                    parameter += sign * step * gradient
+                    parameter.add_(gradient, alpha=sign * step)
             with _computing(peer):
                 losses.append(functional.mse_loss(network(x[:BATCH]), y[:BATCH]).item())
     slope = (losses[0] - losses[1]) / (2 * step)
