@@ -35,8 +35,8 @@ test:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
-	OMP_NUM_THREADS=1 $(TF)/bin/pytest -n 2 tests/tensorflow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(TF)/bin/pytest -n 2 --dist worksteal tests/tensorflow
 
 # The documentation site, in docs/_build/html; tutorials are run. Warnings are errors.
 docs: $(INSTALLED)

@@ -24,6 +24,7 @@ EDGES = {
     "packages": "",
     "registry": "checks",
     "timing": "",
+    "randomness": "",
     "files": "",
     "coexistence": "",
     "config": "",
@@ -54,17 +55,18 @@ EDGES = {
     "plot": "inspection",
     "train": "checks data export files networks nn registry",
     "comparison": "data files inspection kernels networks packages provenance registry timing train",
-    "rl": "files networks packages registry train",
+    "rl": "files networks packages randomness registry train",
     "sklearn": "data networks nn train",
     "tuning": "data packages sklearn train",
     "report": "comparison files inspection registry train",
     "benchmark": (
-        "autograd comparison data fixed_functions frontends jax keras networks nn ops provenance registry rl "
-        "timing train"
+        "autograd comparison data fixed_functions frontends jax keras networks nn ops provenance randomness "
+        "registry rl timing train"
     ),
     "comparing": "checks comparison registry report train",
     "paper": (
-        "benchmark comparison data files inspection kernels networks nn plot provenance registry rl train zoo"
+        "benchmark comparison data files inspection kernels networks nn plot provenance randomness registry "
+        "rl train zoo"
     ),
     "cli": ("benchmark comparing comparison data files kafnets packages paper registry report rl train"),
 }

@@ -1,13 +1,17 @@
 """Networks on their way to other programs: from the command line, and in the documents."""
 
+import contextlib
 import importlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from benchmarks.deployment import page, pruning
+from kafnets.cli import app
+from kafnets.comparison import plan
 from kafnets.paper.documents import BLOCK
 
 ROOT = Path(__file__).parents[1]
@@ -42,10 +46,22 @@ def test_the_walk_through_kept_its_accuracy() -> None:
     )
 
 
-def test_a_comparison_becomes_files_of_other_programs(tmp_path: Path) -> None:
+def test_a_comparison_becomes_files_of_other_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     command_line = importlib.import_module("benchmarks.deployment.command_line")
+
+    def command_here(folder: Path, *arguments: str) -> str:
+        """Without starting torch anew for each command."""
+        with contextlib.chdir(folder):
+            result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    monkeypatch.setattr(plan, "SECONDS_OF_TIMING", 0.01)
+    monkeypatch.setattr(command_line, "kafnets_command", command_here)
     best = command_line.exported(tmp_path, epochs=2)
     found = command_line.measured(tmp_path, best)
     assert {each["step"] for each in found} >= {"kafnets", "torch.export", "onnxruntime"}

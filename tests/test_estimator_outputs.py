@@ -49,7 +49,7 @@ def test_quantiles_are_covered_everywhere(quantile: float, tmp_path: Path) -> No
 def test_the_absolute_error_gives_medians() -> None:
     features, target = waves(1500)
     fresh, wanted = waves(4000, 1)
-    options: dict[str, Any] = {"epochs": 40, "random_state": 0}
+    options: dict[str, Any] = {"epochs": 40, "n_members": 2, "random_state": 0}
     median = KafnetRegressor((20,), loss="absolute_error", **options).fit(features, target).predict(fresh)
     mean = KafnetRegressor((20,), **options).fit(features, target).predict(fresh)
     assert (wanted <= median).mean() == pytest.approx(0.5, abs=0.04)
@@ -65,7 +65,7 @@ def test_counts_with_a_logarithmic_link(tmp_path: Path) -> None:
     straight, bent = 3 + features @ [0.5, -0.3], 3 + np.cos(2 * features[:, 0])
     for logarithms, factor in ((straight, 1.15), (bent, 0.5)):
         counts = generator.poisson(np.exp(logarithms))
-        model = KafnetRegressor((20,), loss="poisson", epochs=30, random_state=0)
+        model = KafnetRegressor((20,), loss="poisson", epochs=30, n_members=2, random_state=0)
         model.fit(features[:2000], counts[:2000])
         theirs = PoissonRegressor(alpha=1e-6).fit(features[:2000], counts[:2000])
         found = model.predict(features[2000:])
@@ -142,6 +142,7 @@ def test_calibrated_probabilities(tmp_path: Path) -> None:
     # Memorized, and so far too sure.
     options: dict[str, Any] = {"epochs": 60, "dropout": 0.0, "weight_decay": 0.0, "refit": False}
     options |= {"early_stopping": False, "label_smoothing": 0.0, "random_state": 0, "learning_rate": 0.01}
+    options["n_members"] = 2
     plain = KafnetClassifier((40,), **options).fit(rows, y)
     model = KafnetClassifier((40,), calibrate_probabilities=True, **options).fit(rows, y)
     before, after = (log_loss(wanted, each.predict_proba(fresh)) for each in (plain, model))

@@ -1,17 +1,16 @@
 """Python blocks of a page: found, and run in one process as a reader would paste them.
 
-A block after the comment ``<!-- not run: why -->`` is left out. Run as a program, this reads a list of
-blocks as JSON from standard input, and writes what each printed and drew to standard output.
+A block after the comment ``<!-- not run: why -->`` is left out. The processes of pages are forked from one
+that has imported what most pages do, since importing takes longer than most blocks.
 """
 
 import contextlib
 import io
-import json
+import multiprocessing
 import os
 import re
-import subprocess
-import sys
 import traceback
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -30,26 +29,43 @@ def blocks_of(text: str) -> list[str]:
     return [match["code"] for match in _FENCE.finditer(text) if not match["left_out"]]
 
 
+_PAGES = multiprocessing.get_context("forkserver")
+_PAGES.set_forkserver_preload(["kafnets.sklearn", "kafnets.zoo", "matplotlib.pyplot"])
+
+
 def run(blocks: list[str], folder: Path) -> list[Output]:
     """Run blocks one after the other in a process and a folder of their own; raises where one fails."""
     folder.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
-    finished = subprocess.run(
-        [sys.executable, __file__],
-        input=json.dumps(blocks),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
-    if finished.returncode:
-        raise RuntimeError(finished.stderr)
-    outputs: list[Output] = json.loads(finished.stdout.splitlines()[-1])
-    return outputs
+    ours, theirs = _PAGES.Pipe(duplex=False)
+    page = _PAGES.Process(target=_run_there, args=(blocks, folder, dict(os.environ), theirs))
+    page.start()
+    theirs.close()
+    with ours:
+        try:
+            found: list[Output] | str = ours.recv()
+        except EOFError:
+            found = "its process ended before its last block"
+    page.join()
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
 
 
-def _run_here(blocks: list[str]) -> list[Output]:
+def _run_there(blocks: list[str], folder: Path, environment: dict[str, str], result: Connection) -> None:
+    """In the process of a page: what it prints past ``sys.stdout`` is thrown away."""
+    import torch
+
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        for stream in (1, 2):
+            os.dup2(nowhere.fileno(), stream)
+    os.environ.update(environment | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"})
+    torch.set_num_threads(1)
+    os.chdir(folder)
+    result.send(_run_here(blocks))
+
+
+def _run_here(blocks: list[str]) -> list[Output] | str:
+    """What each block printed and drew, or what failed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     outputs: list[Output] = []
     shown: set[int] = set()
@@ -60,7 +76,7 @@ def _run_here(blocks: list[str]) -> list[Output]:
             try:
                 exec(compile(block, f"<block {number}>", "exec"), namespace)
             except Exception:
-                sys.exit(f"block {number} fails:\n{block}\n{traceback.format_exc()}")
+                return f"block {number} fails:\n{block}\n{traceback.format_exc()}"
         outputs.append({"printed": printed.getvalue(), "figures": _saved_figures(number, namespace, shown)})
         kept.append(dict(namespace))
     return outputs
@@ -75,7 +91,3 @@ def _saved_figures(number: int, namespace: dict[str, Any], shown: set[int]) -> l
             files.append(f"figure-{number}-{len(files)}.png")
             value.savefig(files[-1], dpi=110, bbox_inches="tight")
     return files
-
-
-if __name__ == "__main__":
-    print(json.dumps(_run_here(json.load(sys.stdin))))

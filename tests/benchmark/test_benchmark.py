@@ -8,10 +8,11 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import instruction_sets, kernels, memory, rivals, training
+from kafnets.benchmark import instruction_sets, kernels, memory, peers, rivals, training
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.cli import app
 from kafnets.ops import native
+from kafnets.randomness import own_randomness
 from kafnets.registry import facts_of, names
 from kafnets.timing import interleaved
 
@@ -119,3 +120,46 @@ def test_a_loop_that_learns_something_else_is_not_timed(monkeypatch: pytest.Monk
     monkeypatch.setattr(training, "LOOPS", {"bare": training._bare, "lazy": lambda *_: lambda: None})
     with pytest.raises(AssertionError, match="the lazy loop does not learn what the bare one does"):
         training.run(quick=True, say=lambda _: None)
+
+
+def test_bench_of_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With those of this package, one that is not installed, and one that is easily beaten."""
+    slow = peers.Peer("PAU of torch-activation, 2 x 64", lambda: torch.nn.Linear(peers.INPUTS, 1))
+    missing = peers.Peer("KAN of pykan, 64", lambda: torch.nn.Identity(), "pykan", "no_such_module")
+    monkeypatch.setattr(peers, "PEERS", [*peers.PEERS[:4], missing, slow])
+    monkeypatch.setattr(peers, "STEPS", 100)
+    monkeypatch.setattr(peers, "interleaved", _few)
+    outcome = CliRunner().invoke(app, ["bench", "peers", "--quick", "--output", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    assert "not installed: pykan" in " ".join(outcome.output.split())
+    result = json.loads((tmp_path / "peers.json").read_text())
+    assert set(result["networks"]) == {"ReLU, 2 x 64", *peers.KAFNETS, slow.name}
+    assert result["networks"][peers.KAFNET]["parameters"] == 8001
+    assert result["networks"][slow.name]["test"] > 0.8  # of a target that is not linear
+    assert [bar["what"].startswith(f"step of {slow.name} / of ") for bar in result["bars"]] == [True]
+
+
+def test_a_less_accurate_kafnet_does_not_meet_the_bar_however_fast() -> None:
+    def network(validation: float, median: float) -> dict[str, Any]:
+        return {"validation": validation, "time": {"median": median}}
+
+    networks = dict(
+        zip(peers.KAFNETS, (network(0.3, 1.0), network(0.2, 2.0), network(0.1, 3.0)), strict=True)
+    )
+    networks |= {"efficient-kan, 64": network(0.2, 8.0), "KAN of pykan, 64": network(0.05, 30.0)}
+    pykan, efficient = peers.bars({"networks": networks})
+    assert efficient["what"] == "step of efficient-kan, 64 / of KAF, 2 x 128"
+    assert (efficient["measured"], efficient["met"]) == (4.0, True)
+    assert pykan["what"] == "step of KAN of pykan, 64 / of edge-wise KAF, 64, which is less accurate"
+    assert (pykan["measured"], pykan["met"]) == (10.0, False)
+
+
+def test_a_network_with_a_wrong_gradient_is_not_timed() -> None:
+    class Wrong(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            right = super().forward(x)
+            return 2 * right - right.detach()
+
+    wrong = peers.Peer("wrong", lambda: Wrong(peers.INPUTS, 1))
+    with own_randomness(), pytest.raises(AssertionError, match="wrong: the loss rises by"):
+        peers.check(wrong, peers.formula_data())

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(not native.available(), reason="no native kernel
 def test_transformations_agree_with_the_formulas(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expansion = Expansion.of(1, dictionary_size=6, boundary=1.0, **options)
+    expansion = Expansion.of(1, dictionary_size=4, boundary=1.0, **options)
     with jax.enable_x64(True):
         generator = np.random.default_rng(0)
-        x, alpha = jnp.asarray(generator.normal(size=(3, 4))), jnp.asarray(generator.normal(size=(4, 6)))
+        x, alpha = jnp.asarray(generator.normal(size=(3, 4))), jnp.asarray(generator.normal(size=(4, 4)))
         several = jnp.stack([alpha, 2 * alpha], 2)
 
         def loss(x: Any, alpha: Any) -> Any:

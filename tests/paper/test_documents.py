@@ -54,17 +54,16 @@ def test_everything_that_is_generated_is_shown() -> None:
     assert shown == documents.GENERATED.keys()
 
 
-@pytest.mark.parametrize("path", documents.DOCUMENTS, ids=str)
-def test_a_changed_table_is_found_and_written_again(checkout: Path, path: Path) -> None:
-    document = checkout / path
-    before = document.read_text()
-    prose, marker, rest = before.partition("<!-- generated: ")
-    document.write_text(prose + marker + rest.replace(" | ", " | 1", 1))
+def test_changed_tables_are_found_and_written_again(checkout: Path) -> None:
+    before = {path: (checkout / path).read_text() for path in documents.DOCUMENTS}
+    for path, text in before.items():
+        prose, marker, rest = text.partition("<!-- generated: ")
+        (checkout / path).write_text(prose + marker + rest.replace(" | ", " | 1", 1))
     code, told = check(checkout)
     assert code == 2
-    assert f"{path} out of date" in told
+    assert " ".join(map(str, before)) in told.replace(",", ""), told
     documents.write(checkout)
-    assert document.read_text() == before
+    assert {path: (checkout / path).read_text() for path in before} == before
     assert documents.stale(checkout) == []
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import kafnets
 from kafnets import data
+from kafnets.cli import app
 from kafnets.train import Settings, fit
 from kafnets.train.processes import OneProcess, device_of, processes_for
 
@@ -29,7 +31,8 @@ from kafnets.train.runs import RunFolder
 sys.path.insert(0, sys.argv[2])
 from tests.train.test_processes import description
 output = Path(sys.argv[1])
-print(execute(description(int(sys.argv[3])), output))
+for _ in range(2):
+    print(execute(description(int(sys.argv[3])), output))
 """
 
 
@@ -57,7 +60,8 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     one = description(4)
     splits = one.load()
     alone = fit(one.build(splits), splits, one.settings, seed=one.seed)
-    assert torchrun(tmp_path, 4).count("trained") == 2
+    told = torchrun(tmp_path, 4)
+    assert (told.count("trained"), told.count("found finished")) == (2, 2)
     report = json.loads(next(tmp_path.rglob("report.json")).read_text())
     assert report["processes"] == 2
     assert [row["train_loss"] for row in report["epochs"]] == pytest.approx(
@@ -67,7 +71,6 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     weights = torch.load(next(tmp_path.rglob("model.pt")), weights_only=True)
     for name, value in alone.model.state_dict().items():
         torch.testing.assert_close(weights[name], value, rtol=1e-3, atol=1e-4)
-    assert torchrun(tmp_path, 4).count("found finished") == 2
 
 
 MIXED = """
@@ -167,14 +170,14 @@ def test_two_processes_go_on_to_the_last_bit(tmp_path: Path) -> None:
     assert ended.stdout.count("same=True") == 2
 
 
-def test_the_command_under_torchrun(tmp_path: Path) -> None:
-    """All processes train, one of them tells."""
+def test_the_command_under_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processes train, one of them tells; each refuses what they cannot do together."""
     pytest.importorskip("lightning_fabric")
     (tmp_path / "program.py").write_text("from kafnets.cli import main; main()")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["program.py", "compare", "--data", "iris", "--seeds", "2", "--epochs", "2", "--hidden", "8"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = ["compare", "--data", "iris", "--seeds", "2", "--epochs", "2", "--hidden", "8"]
     ended = subprocess.run(
-        [*command, "--activations", "relu", "--output", "runs"],
+        [*torchrun, "program.py", *command, "--activations", "relu", "--output", "runs"],
         capture_output=True,
         text=True,
         timeout=300,
@@ -182,10 +185,10 @@ def test_the_command_under_torchrun(tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("To use it") == 1
-    refused = subprocess.run(
-        [*command, "--jobs", "2"], capture_output=True, text=True, timeout=300, cwd=tmp_path
-    )
-    assert refused.returncode != 0
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")  # as torchrun does
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = CliRunner().invoke(app, [*command, "--jobs", "2", "--output", str(tmp_path)])
+    assert refused.exit_code != 0
     assert "omit --jobs" in refused.stderr
 
 

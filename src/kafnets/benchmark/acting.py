@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kafnets.comparison.table import Table
 from kafnets.ops import use_backend
 from kafnets.provenance import provenance
+from kafnets.randomness import own_randomness
 from kafnets.timing import in_turns, threads
 
 ACTIVATIONS = ("tanh", "kaf", "kaf2d")
@@ -26,7 +27,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
     The median over turns of the ratio within a turn. Actions are chosen, but the environment is given others,
     the same for all: how often a policy falls and is put up again is not what is measured.
     """
-    from kafnets.rl.agent import Agent, own_randomness
+    from kafnets.rl.agent import Agent
     from kafnets.rl.ppo import ENVIRONMENTS
 
     result: dict[str, Any] = {"provenance": provenance(*PACKAGES), "profile": "quick" if quick else "full"}

@@ -166,7 +166,14 @@ def _autograd_function(module: Module) -> Callable[[Any, Any], Any]:
 
 
 class Keras:
-    """Keras layers, on whatever backend Keras runs on."""
+    """Keras layers, on whatever backend Keras runs on.
+
+    Args:
+        xla: whether TensorFlow compiles with it, as by ``model.compile(jit_compile=True)``.
+    """
+
+    def __init__(self, *, xla: bool = True) -> None:
+        self.xla = xla
 
     def gradients(self, module: Module, x: Array, upstream: Array) -> Found:
         """Of a layer."""
@@ -176,7 +183,7 @@ class Keras:
 
         with _double_in_jax(x.dtype == np.float64):
             layer = from_torch(module, dtype=x.dtype.name)
-            found = _keras_gradient(layer, x.shape)(x, upstream)
+            found = _keras_gradient(layer, x.shape, self.xla)(x, upstream)
             return Found.of(module, *(keras.ops.convert_to_numpy(each) for each in found))
 
     def steps(self, modules: dict[str, Module], x: Array) -> dict[str, Step]:
@@ -191,13 +198,13 @@ class Keras:
 
         def step(layer: Any) -> Step:
             upstream = keras.ops.ones_like(layer(s))
-            gradient = _keras_gradient(layer, x.shape)
+            gradient = _keras_gradient(layer, x.shape, self.xla)
             return lambda: gradient(s, upstream)
 
         return {name: step(layer) for name, layer in layers.items()}
 
 
-def _keras_gradient(layer: Any, shape: tuple[int, ...]) -> Callable[[Any, Any], tuple[Any, ...]]:
+def _keras_gradient(layer: Any, shape: tuple[int, ...], xla: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
     """Output and gradients by input and parameters."""
     import keras
 
@@ -206,7 +213,7 @@ def _keras_gradient(layer: Any, shape: tuple[int, ...]) -> Callable[[Any, Any], 
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        @tf.function(jit_compile=True)  # type: ignore[untyped-decorator]
+        @tf.function(jit_compile=xla)  # type: ignore[untyped-decorator]
         def in_tensorflow(s: Any, upstream: Any) -> tuple[Any, ...]:
             s = tf.convert_to_tensor(s)
             variables = [each.value for each in layer.trainable_variables]
@@ -263,6 +270,11 @@ ADAPTERS: dict[str, tuple[Callable[[], Adapter], dict[str, str], tuple[str, ...]
     "JAX": (Jax, {}, ("jax",)),
     "autograd": (Autograd, {}, ("autograd",)),
     "Keras on TensorFlow": (Keras, {"KERAS_BACKEND": "tensorflow"}, ("keras", "tensorflow")),
+    "Keras on TensorFlow, without XLA": (
+        lambda: Keras(xla=False),
+        {"KERAS_BACKEND": "tensorflow"},
+        ("keras", "tensorflow"),
+    ),
     "Keras on JAX": (Keras, {"KERAS_BACKEND": "jax"}, ("keras", "jax")),
     "Keras on torch": (Keras, {"KERAS_BACKEND": "torch"}, ("keras", "torch")),
 }

@@ -1,6 +1,7 @@
 """``kafnets bench``."""
 
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from kafnets.files import as_json, make_folder, write, written_at_once
 
 
 class What(StrEnum):
-    """What is measured."""
+    """What is measured, by the module of the same name."""
 
     kernels = "kernels"
     instruction_sets = "instruction-sets"
@@ -20,6 +21,7 @@ class What(StrEnum):
     training = "training"
     acting = "acting"
     frameworks = "frameworks"
+    peers = "peers"
 
 
 def bench(
@@ -29,7 +31,7 @@ def bench(
             help="kernels: KAFs and torch's activations. instruction-sets: the kernels for AVX-512, AVX2 and "
             "any processor, where this one can run them. rivals: the other activations and plain torch. "
             "training: the training loop and a minimal one. acting: policies on MuJoCo. "
-            "frameworks: JAX, Keras and autograd."
+            "frameworks: JAX, Keras and autograd. peers: networks of other packages that are installed."
         ),
     ] = What.kernels,
     output: Annotated[Path, typer.Option(help="Output folder.")] = Path("benchmark"),
@@ -42,16 +44,9 @@ def bench(
 
     It takes several minutes, fewer with --quick; nothing else should run on the machine meanwhile.
     """
-    from kafnets.benchmark import acting, frameworks, instruction_sets, kernels, report, rivals, training
+    from kafnets.benchmark import instruction_sets, report
 
-    measured = {
-        What.kernels: kernels,
-        What.instruction_sets: instruction_sets,
-        What.rivals: rivals,
-        What.training: training,
-        What.acting: acting,
-        What.frameworks: frameworks,
-    }[what]
+    measured = import_module(f"kafnets.benchmark.{what.name}")
     console = console_of_this_process()
     stored = output / f"{what}.json"
     try:

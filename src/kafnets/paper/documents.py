@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from kafnets import files
-from kafnets.benchmark import acting, frameworks, instruction_sets, report, rivals, training
+from kafnets.benchmark import acting, frameworks, instruction_sets, peers, report, rivals, training
 from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
 from kafnets.paper import tables, verdict_tables
@@ -115,6 +115,7 @@ GENERATED: dict[str, Maker] = {
     "speed-instruction-sets": _instruction_sets,
     "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
     "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
+    "speed-peers": _measured("peers", lambda result: peers.tables(result)[0], report.bars_table),
     "acting": _measured("acting", lambda result: acting.tables(result)[0]),
     "framework-errors": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[
         0

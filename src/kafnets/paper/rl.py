@@ -15,6 +15,7 @@ import torch
 
 from kafnets.inspection.snapshots import Snapshots
 from kafnets.provenance import provenance
+from kafnets.randomness import own_randomness
 from kafnets.registry import find
 from kafnets.rl import ppo
 from kafnets.train.loop import Progress
@@ -89,7 +90,7 @@ class PolicyDescription:
         self, folder: RunFolder, processes: Processes, progress: Progress | None, tensorboard: bool
     ) -> None:
         """Carry it out, from where the folder's checkpoint left off."""
-        from kafnets.rl.agent import Agent, own_randomness
+        from kafnets.rl.agent import Agent
 
         with own_randomness(), listening(progress, folder.path, tensorboard=tensorboard) as told:
             agent = Agent(self.data, self.activation, self.hidden, self.options, self.seed)

@@ -1,8 +1,6 @@
 """Stable-Baselines3's PPO with the published settings, one iteration at a time."""
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -116,14 +114,3 @@ class Agent:
     def weights(self) -> dict[str, Any]:
         """All that acting needs: the policy, and how observations are normalized."""
         return {"policy": self.model.policy.state_dict(), "statistics": normalization_of(self.env)}
-
-
-@contextmanager
-def own_randomness() -> Iterator[None]:
-    """Stable-Baselines3 seeds torch's and NumPy's global generators: give them back as they were."""
-    kept = np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng(devices=[]):
-        try:
-            yield
-        finally:
-            np.random.set_state(kept)  # noqa: NPY002

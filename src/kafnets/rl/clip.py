@@ -13,7 +13,8 @@ from PIL import Image, ImageDraw
 from stable_baselines3.common.vec_env import VecNormalize
 
 from kafnets.files import written_at_once
-from kafnets.rl.agent import Agent, own_randomness
+from kafnets.randomness import own_randomness
+from kafnets.rl.agent import Agent
 from kafnets.rl.environments import environment, normalize_as
 from kafnets.train.runs import CONFIG, RunFolder
 
