@@ -1,4 +1,4 @@
-"""A study: tasks of one kind, methods with equal numbers of parameters, and a learning rate for each of them."""
+"""A study: tasks of one kind, and methods with equal numbers of parameters and tuned learning rates."""
 
 import time
 from collections.abc import Callable, Iterator
