@@ -40,8 +40,9 @@ def formula_parts(name: str, seed: int) -> Parts:
 
 @functools.lru_cache(maxsize=1)
 def table_parts(name: str, seed: int) -> Parts:
-    """A data set as kafnets divides it."""
-    splits = kafnets.data.load(name, seed)
+    """A data set as kafnets divides it. The name may end with a comma and how features are scaled."""
+    name, _, scaling = name.partition(", ")
+    splits = kafnets.data.load(name, seed, scaling or "range")
     given = {"train": splits.train, "validation": splits.validation, "test": splits.test}
     return {part: _tensors(rows) for part, rows in given.items()}
 
@@ -162,23 +163,21 @@ FORMULA_STUDY = Study(
     trial=trial(formula_parts, FORMULA_ROWS["train"]),
 )
 
-SIZES = (500, 1500, 5000, 15000, 50000)
-
 DIGITS_STUDY = Study(
     names=("digits",),
     methods=("relu", "silu", "relu, 4 layers", "kaf", "kaf on silu"),
-    budgets=SIZES,
+    budgets=(500, 1500, 5000, 15000, 50000),
     rates=(0.01, 0.03),
     steps=1000,
     trial=trial(table_parts, 64),
 )
 
 SENSORLESS_STUDY = Study(
-    names=("sensorless",),
-    methods=("relu", "tanh", "silu", "relu, 4 layers", "silu, 4 layers", "kaf", "kaf on silu"),
-    budgets=SIZES,
+    names=("sensorless, range", "sensorless, robust"),
+    methods=("relu", "silu", "relu, 4 layers", "silu, 4 layers", "kaf", "kaf on silu"),
+    budgets=(500, 2000, 10000, 50000),
     rates=(0.01, 0.03),
-    steps=2000,
+    steps=1500,
     trial=trial(table_parts, 256),
 )
 
