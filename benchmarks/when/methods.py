@@ -58,10 +58,24 @@ LEARNED = ("kaf", "kaf on silu", "kaf on tanh", "kaf2d", "edgewise", "edgewise, 
 
 
 def network(method: str, inputs: int, outputs: int, budget: int, seed: int) -> nn.Module:
-    """The widest one within the budget; widths are even, as pairs need."""
+    """The widest one within the budget."""
+
+    def make(width: int, generator: torch.Generator) -> nn.Module:
+        return METHODS[method](inputs, width, outputs, generator)
+
+    return widest(method, make, budget, seed)
+
+
+def widest(
+    method: str, make: Callable[[int, torch.Generator], nn.Module], budget: int, seed: int
+) -> nn.Module:
+    """Of the networks from a width and a generator, the widest within the budget.
+
+    Widths are even, as pairs need.
+    """
     found = None
     for width in itertools.count(2, 2):
-        made = METHODS[method](inputs, width, outputs, torch.Generator().manual_seed(seed))
+        made = make(width, torch.Generator().manual_seed(seed))
         if size(made) > budget:
             break
         found = made

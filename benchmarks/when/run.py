@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.tables.run import append, stored
-from benchmarks.when import physics, supervised
+from benchmarks.when import image, physics, supervised
 from benchmarks.when.study import Case
 from kafnets.provenance import provenance
 
@@ -24,6 +24,7 @@ STUDIES = {
     "digits": supervised.DIGITS_STUDY,
     "sensorless": supervised.SENSORLESS_STUDY,
     "few-rows": supervised.FEW_ROWS_STUDY,
+    "image": image.STUDY,
     "physics": physics.STUDY,
 }
 """By the name of the task."""
