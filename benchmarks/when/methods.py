@@ -53,8 +53,6 @@ METHODS: dict[str, Maker] = {
     "edgewise": _edgewise(),
     "edgewise, linear parts": _edgewise(base=None, input_boundary=1.0, normalize_from=1),
 }
-LEARNED = ("kaf", "kaf on silu", "kaf on tanh", "kaf2d", "edgewise", "edgewise, linear parts")
-"""Those with learned functions."""
 
 
 def network(method: str, inputs: int, outputs: int, budget: int, seed: int) -> nn.Module:
