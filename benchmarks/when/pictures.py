@@ -87,7 +87,7 @@ def few_rows(lines: Lines) -> Figure:
     best = best_fixed(logs)
     figure, (panel,) = style.grid(1, 1, width=7, height=2.8)
     dots(panel, {method: np.exp(own - logs[best]).tolist() for method, own in logs.items()})
-    ticks(panel, [0.5, 0.7, 1, 1.5, 2, 3])
+    ticks(panel, [0.25, 0.5, 0.7, 1, 1.5, 2, 3])
     panel.axvline(1, **style.REFERENCE)
     panel.set_xlabel(f"test error / that of {best}; one dot per table, bars: geometric means", fontsize=8)
     return figure
