@@ -58,6 +58,8 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.skipif(native.kernels is None, reason="the native kernels were not built")
 def test_bench_of_every_instruction_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instruction_sets, "SHAPES", [(4, 6), (2, 6, 2, 2)])
+    monkeypatch.setattr(instruction_sets, "INFERENCE_SHAPES", [(4, 6)])
+    monkeypatch.setattr(instruction_sets, "INFERENCE_BARS", {("baked KAF / KAF", (4, 6)): 0.5})
     monkeypatch.setattr(instruction_sets, "BARS", {("KAF / PReLU", (4, 6)): {"baseline": 2.0}})
     monkeypatch.setattr(instruction_sets, "SIZES", [5, 10])
     monkeypatch.setattr(instruction_sets, "ROWS", [1, 2])
@@ -71,7 +73,10 @@ def test_bench_of_every_instruction_set(tmp_path: Path, monkeypatch: pytest.Monk
     assert result["instruction sets"] == names
     assert {f"KAF with linear tails, {name}" for name in names} < set(result["times"]["(4, 6)"])
     assert len(result["by rows"]) == len(names) * 3 * 2
-    assert [bar["what"] for bar in result["bars"]] == ["KAF / PReLU, (4, 6), baseline"]
+    assert {bar["what"] for bar in result["bars"]} == {
+        "KAF / PReLU, (4, 6), baseline",
+        *(f"baked KAF / KAF, (4, 6), {name}" for name in names),
+    }
     assert (tmp_path / "instruction-sets.png").stat().st_size > 10_000
 
 

@@ -9,6 +9,7 @@
 #include "bandwidths.h"
 #include "bells.h"
 #include "cubics.h"
+#include "entry.h"
 #include "hermite.h"
 #include "hinges.h"
 #include "kaf1d.h"
@@ -218,6 +219,35 @@ void check_kernel_values(int64_t count, int64_t size, int threads) {
   }
 }
 
+// Five cells, a unit wide, the middle one around 0.25.
+template <class T>
+void check_baked(int64_t batch, int64_t neurons, int64_t positions, int powers, int threads) {
+  const int64_t outputs = batch * neurons * positions, size = 5 * powers;
+  Buffer<T> x(outputs), tables(neurons * size), y(outputs);
+  x.randomize(2.0);
+  tables.randomize(1.0);
+  y.poison();
+  if (outputs > 2) x.data[2] = static_cast<T>(NAN);
+  const Entry::Forward forward = sizeof(T) == 4 ? baked_float32 : baked_float64;
+  const auto address = [](const Buffer<T>& of) { return reinterpret_cast<uintptr_t>(of.data.get()); };
+  forward(address(x), address(tables), address(y), batch, neurons, positions, size, -2, 1, powers, 0.25, 0, threads);
+  for (int64_t i = 0; i < outputs; ++i) {
+    if (std::isnan(x.data[i])) {
+      if (!std::isnan(y.data[i])) expect(y.data[i], NAN, 0, 0, "baked NaN");
+      continue;
+    }
+    const double place = x.data[i] - 0.25, n = std::min(2.0, std::max(-2.0, std::nearbyint(place)));
+    const double t = 2 * (place - n);
+    const T* cell = &tables.data[i / positions % neurons * size + (static_cast<int>(n) + 2) * powers];
+    double right = 0, scale = 0;
+    for (int k = powers - 1; k >= 0; --k) {
+      right = right * t + cell[k];
+      scale = scale * std::abs(t) + std::abs(cell[k]);
+    }
+    expect(y.data[i], right, scale, sizeof(T) == 4 ? 3e-6 : 1e-14, "baked value");
+  }
+}
+
 template <class T>
 void check_all() {
   for (int64_t size : {1, 7, 8, 20, 1500}) {
@@ -231,6 +261,7 @@ void check_all() {
       check<T, 1>(s[0], s[1], s[2], 20, 1.67, threads);
       check<T, 2>(s[0], s[1], s[2], 7, 0.8, threads);
       check_tables<T>(s[0], s[1], s[2], threads);
+      for (int powers : {4, 8}) check_baked<T>(s[0], s[1], s[2], powers, threads);
     }
   }
   check<T, 1>(2, 3, 1, 50000, 1e6, 1);  // more elements than an int can count in products

@@ -10,6 +10,7 @@ import pytest
 from kafnets.ops import native
 
 SOURCE = Path(__file__).parents[2] / "src/kafnets/ops/csrc"
+SOURCES = ("parallel", "kaf_table", "kaf_tails", "added_base", "baked")
 FLAGS = {
     "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma"],
     "avx2": ["-mavx2", "-mfma"],
@@ -37,7 +38,7 @@ def test_no_sanitizer_complains(instruction_set: str, tmp_path: Path) -> None:
             *FLAGS[instruction_set],
             f"-I{SOURCE}",
             str(Path(__file__).with_name("sanitize.cpp")),
-            *(str(SOURCE / f"{name}.cpp") for name in ("parallel", "kaf_table", "kaf_tails", "added_base")),
+            *(str(SOURCE / f"{name}.cpp") for name in SOURCES),
             "-pthread",
             "-ldl",
             "-o",

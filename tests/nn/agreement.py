@@ -44,6 +44,18 @@ def amplification(kernel: object) -> float:
     return 1.0 + 2.0 / kernel.length_scale**2 if isinstance(kernel, oracle.Periodic) else 1.0
 
 
+def apart(kernel: object, size: Array, value: Array, eps: float) -> Array | float:
+    """What a Gaussian's derivative -2 gamma (s - d) k may lose since its two factors round s - d apart.
+
+    Where the product has an extremum, moving both by the same amount changes nothing, but one rounding of the
+    first factor alone, relative to the ``size`` of s and d, does.
+    """
+    if not isinstance(kernel, oracle.Gaussian):
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(eps / ROUNDINGS * size * 2.0 * kernel.gamma * value)
+
+
 @dataclass
 class Expected:
     """The oracle's values, each with the error that rounding may cause in ``dtype``."""
@@ -76,7 +88,8 @@ def _terms(s: Array, d: Array, kernel: oracle.Kernel, eps: float) -> tuple[Array
                 moved = function(s + sign * eps * (np.abs(s) + np.abs(d).max()), d)
                 error = error + np.abs(moved - exact)
             results += [exact, error]
-    return results[0], results[1], results[3]
+    slope_error = results[3] + apart(kernel, np.abs(s) + np.abs(d).max(), results[0], eps)
+    return results[0], results[1], slope_error
 
 
 def expect_kaf(
@@ -116,7 +129,12 @@ def expect_kaf2d(
         moved = functions(*moves)
         errors = [error + np.abs(m - e) for error, m, e in zip(errors, moved, exact, strict=True)]
     slope_floor = vanished(kernel, dtype, 1)[..., None, None]
-    errors = [errors[0] + VANISHED[dtype], errors[1] + slope_floor, errors[2] + slope_floor]
+    sizes = [np.abs(each) + np.abs(dictionary).max() for each in (first, second)]
+    slopes = [
+        error + slope_floor + apart(kernel, size, exact[0], eps)
+        for error, size in zip(errors[1:], sizes, strict=True)
+    ]
+    errors = [errors[0] + VANISHED[dtype], *slopes]
     gradients = oracle.kaf2d_gradients(s, alpha, dictionary, kernel, upstream)
     batch = tuple(range(s.ndim - 1))
     samples = max(1, math.prod(s.shape[:-1]))

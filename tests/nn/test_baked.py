@@ -139,10 +139,10 @@ def test_functions_that_never_become_lines_are_followed_for_a_while() -> None:
     sine = kafnets.zoo.LearnedSine(6)
     with pytest.warns(UserWarning, match=r"beyond \(-16.0, 16.0\)"):
         baked = kafnets.bake(sine)
-    edges = torch.tensor([[-17.0], [-16.0], [16.0], [17.0], [18.0], [1e30]]).expand(-1, 6)
+    edges = torch.tensor([[-20.0], [-16.0], [16.0], [20.0], [21.0], [22.0], [1e30]]).expand(-1, 6)
     found = baked(edges)
     torch.testing.assert_close(found[1:3], sine(edges[1:3]).detach(), rtol=0, atol=2e-6)
-    torch.testing.assert_close(found[4] - found[3], found[3] - found[2], rtol=0, atol=1e-5)  # a line
+    torch.testing.assert_close(found[5] - found[4], found[4] - found[3], rtol=0, atol=1e-5)  # a line
     assert found.isfinite().all()
     with pytest.warns(UserWarning, match="beyond"):
         rational = kafnets.bake(module := kafnets.zoo.Rational(6))

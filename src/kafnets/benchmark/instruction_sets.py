@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from kafnets.benchmark.rows import Row, kaf2d_row, kaf_row, step, torch_rows
 from kafnets.comparison.table import Table
 from kafnets.fixed_functions import Base
-from kafnets.nn import KAF
+from kafnets.nn import KAF, KAF2D, bake
 from kafnets.ops import native
 from kafnets.provenance import provenance
 from kafnets.timing import interleaved, threads
@@ -40,6 +41,9 @@ BARS: dict[tuple[str, tuple[int, ...]], dict[str, float]] = {
     },
 }
 """At most, by instruction set."""
+INFERENCE_SHAPES = [(1024, 1024), (100, 150, 16, 16)]
+INFERENCE_BARS = {("baked KAF / KAF", (1024, 1024)): 0.5, ("baked 2D-KAF / 2D-KAF", (1024, 1024)): 0.5}
+"""At most, for each instruction set, forward alone."""
 
 Run = Callable[[], None]
 
@@ -54,6 +58,10 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
         for shape in SHAPES:
             say(f"{shape}, {', '.join(runnable())}")
             result["times"][str(shape)] = _time(_runs(shape), seconds)
+        result["inference"] = {}
+        for shape in INFERENCE_SHAPES:
+            say(f"{shape}, forward alone")
+            result["inference"][str(shape)] = _time(_inference(shape), seconds)
         say("both schemes against dictionary size and rows")
         by_size = {str(size): (size, (1024, NEURONS)) for size in SIZES}
         result["by dictionary size"] = _time(_schemes(by_size), seconds / 8)
@@ -118,6 +126,33 @@ def _runs(shape: tuple[int, ...]) -> dict[str, Run]:
     }
 
 
+def _inference(shape: tuple[int, ...]) -> dict[str, Run]:
+    """KAFs by their formula and baked, forward alone."""
+    kaf, pairs = KAF(shape[1]).eval(), KAF2D(shape[1]).eval()
+    own: dict[str, tuple[nn.Module, str]] = {
+        "KAF": (kaf, "formula"),
+        "baked KAF": (bake(kaf), "chosen"),
+        "baked KAF of degree 3": (bake(kaf, degree=3), "chosen"),
+        "2D-KAF": (pairs, "chosen"),
+        "baked 2D-KAF": (bake(pairs), "chosen"),
+    }
+    x = torch.randn(shape)
+
+    def forward(module: nn.Module) -> Run:
+        def once() -> None:
+            with torch.no_grad():
+                module(x)
+
+        return once
+
+    runs = {"PReLU": forward(nn.PReLU(shape[1])), "ELU": forward(nn.ELU())}
+    return runs | {
+        f"{name}, {each}": _by(each, way, forward(module))
+        for each in runnable()
+        for name, (module, way) in own.items()
+    }
+
+
 def _schemes(cases: dict[str, tuple[int, tuple[int, int]]]) -> dict[str, Run]:
     return {
         f"{each}, {way} {label}": _by(each, way, step(kaf_row(size), shape))
@@ -132,39 +167,46 @@ def _time(runs: dict[str, Run], seconds: float) -> dict[str, Any]:
     return {name: timing.as_dict() for name, timing in timings.items()}
 
 
-def _ratio(result: dict[str, Any], shape: Any, what: str, instruction_set: str) -> float:
+def _ratio(times: dict[str, Any], what: str, instruction_set: str) -> float:
     """Of two medians, ``what`` being "name / name"."""
-    times = result["times"][str(shape)]
     upper, lower = (times.get(name) or times[f"{name}, {instruction_set}"] for name in what.split(" / "))
     return float(upper["median"] / lower["median"])
 
 
 def _bars(result: dict[str, Any]) -> list[dict[str, Any]]:
+    sets = result["instruction sets"]
+    bounds = [("times", each, bounds) for each, bounds in BARS.items()]
+    bounds += [("inference", each, dict.fromkeys(sets, bound)) for each, bound in INFERENCE_BARS.items()]
     found = []
-    for (what, shape), bounds in BARS.items():
-        for name in set(result["instruction sets"]) & set(bounds) if str(shape) in result["times"] else ():
-            measured = _ratio(result, shape, what, name)
-            bar = {"what": f"{what}, {shape}, {name}", "measured": measured, "bar": f"≤ {bounds[name]:g}"}
-            found.append(bar | {"met": measured <= bounds[name]})
+    for part, (what, shape), by_set in bounds:
+        for name in set(sets) & set(by_set) if str(shape) in result[part] else ():
+            measured = _ratio(result[part][str(shape)], what, name)
+            bar = {"what": f"{what}, {shape}, {name}", "measured": measured, "bar": f"≤ {by_set[name]:g}"}
+            found.append(bar | {"met": measured <= by_set[name]})
     return found
 
 
 def tables(result: dict[str, Any]) -> list[Table]:
-    """Times relative to PReLU's, the instruction sets side by side."""
+    """Times relative to a fixed activation's, the instruction sets side by side."""
     names = result["instruction sets"]
-    return [_side_by_side(shape, times, names) for shape, times in result["times"].items()]
+    parts = {"times": ("PReLU", ""), "inference": ("ELU", ", forward alone")}
+    return [
+        _side_by_side(f"Input {shape}{what}, time / {unit}", unit, times, names)
+        for part, (unit, what) in parts.items()
+        for shape, times in result.get(part, {}).items()
+    ]
 
 
-def _side_by_side(shape: str, times: dict[str, Any], names: list[str]) -> Table:
-    unit = times["PReLU"]["median"]
+def _side_by_side(title: str, unit: str, times: dict[str, Any], names: list[str]) -> Table:
+    whole = times[unit]["median"]
 
     def shown(activation: str, name: str) -> str:
         timing = times.get(activation) or times[f"{activation}, {name}"]
-        return f"{timing['median'] / unit:.2f}"
+        return f"{timing['median'] / whole:.2f}"
 
     activations = dict.fromkeys(entry.rpartition(", ")[0] or entry for entry in times)
     rows = tuple((each, *(shown(each, name) for name in names)) for each in activations)
-    return Table(f"Input {shape}, time / PReLU", ("activation", *names), rows)
+    return Table(title, ("activation", *names), rows)
 
 
 def draw(result: dict[str, Any], path: Path) -> None:

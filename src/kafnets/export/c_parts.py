@@ -39,8 +39,8 @@ static void {name}_look_up_{kind}(const {kind} *table, const float *unit, const 
     float n = (float)first, t, result = 0;
     if (place > n) n = place < last ? floorf(place + 0.5f) : last;
     t = ((x - n * high) - (n * low + center)) * scale;
-    own += (int)n - first;
-    for (int k = powers - 1; k >= 0; --k) result = result * t + (float)own[k * cells]{unit};
+    own += ((int)n - first) * powers;
+    for (int k = powers - 1; k >= 0; --k) result = result * t + (float)own[k]{unit};
     s[i] = hinge && x > 0 ? result + hinge[f] * x : result;
   }}
 }}

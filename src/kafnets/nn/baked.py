@@ -39,7 +39,7 @@ class Baked(Activation):
     gradients.
 
     Attributes:
-        table: the coefficients, a buffer: ``(groups, powers * cells)`` for cells; int8 with 8 bits.
+        table: the coefficients, a buffer: ``(groups, cells * powers)``, cell by cell; int8 with 8 bits.
         hinge: None, or a multiple of max(0, s) for each function, which is added.
         error: a bound on the difference from the original, in addition to float32 rounding.
         proven: whether the bound follows from a formula; otherwise it is twice the largest error at many
@@ -71,7 +71,7 @@ class Baked(Activation):
             coefficients, scale, more = lookup_tables.quantized(table)
             made.error += more
             made.unit = torch.from_numpy(scale).float()
-        stored = torch.from_numpy(coefficients).transpose(1, 2).flatten(1)
+        stored = torch.from_numpy(coefficients).flatten(1)
         made.table = stored if bits == 8 else stored.float()
         made.hinge = None if table.hinge is None else torch.from_numpy(table.hinge).float()
         return made
@@ -114,9 +114,8 @@ class Baked(Activation):
         """The table in floating point."""
         if self.unit is None:
             return self.table
-        return (
-            self.table.to(self.unit.dtype).unflatten(1, (self.powers, -1)) * self.unit[..., None]
-        ).flatten(1)
+        codes = self.table.to(self.unit.dtype).unflatten(1, (-1, self.powers))
+        return (codes * self.unit[:, None]).flatten(1)
 
     def compute(self, s: Tensor, dim: int) -> Tensor:
         return self.applied(self.coefficients(), s, dim)
@@ -185,9 +184,9 @@ def bake(model: M, error: float | None = None, *, bits: Bits = 32, degree: Liter
             1e-3 with 8 bits.
         bits: 32, or 8 for tables of a quarter of the size, which adds an error of about 1% of the largest
             value: see :attr:`kafnets.nn.Baked.error`.
-        degree: of the polynomials: 7 for few cells, which suits the native kernels and compiled C; 3 for
-            several times as many, which suits ONNX, where each power is an operator. None: whichever gives
-            the smaller table.
+        degree: of the polynomials: 7 for few cells, which suits compiled C; 3 for several times as many,
+            which suits ONNX, where each power is an operator. The native kernels are about as fast with
+            either. None: whichever gives the smaller table.
     """
     error, powers = _checked(model, error, bits, degree)
     found = copy.deepcopy(model).eval().requires_grad_(False)

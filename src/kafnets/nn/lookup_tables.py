@@ -1,8 +1,10 @@
 r"""Functions as tables: a polynomial per cell of an even grid, as few cells as an error allows.
 
 In a cell of width w the polynomial of p coefficients is the interpolant at Chebyshev nodes, whose error is
-at most :math:`2 (w / 4)^p \max |f^{(p)}| / p!`. For a sum of Gaussians Cramér's inequality,
-:math:`|H_p(x)| e^{-x^2 / 2} \le 1.0865 \sqrt{2^p \, p!}`, gives
+at most :math:`2 (w / 4)^p \max |f^{(p)}| / p!`. For a sum of Gaussians, the derivatives are computed at
+places that are :math:`\delta` apart in units of :math:`1 / \sqrt\gamma`. Between two of them a function
+differs from a straight line by at most :math:`\delta^2 / 8` times its second derivative, and Cramér's
+inequality, :math:`|H_p(x)| e^{-x^2 / 2} \le 1.0865 \sqrt{2^p \, p!}`, bounds that derivative:
 
 .. math::
    |f^{(p)}(s)| \le 1.0865 \, \gamma^{p/2} \sqrt{2^p \, p!} \,
@@ -14,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.polynomial.hermite import hermval
 from numpy.typing import NDArray
 
 from kafnets.ops.baked import FARTHEST, Grid
@@ -25,6 +28,10 @@ Function = Callable[[Array], Array]
 POWERS = (4, 8)
 MOST_CELLS = 2048
 CRAMER = 1.0865
+CUT_OFF = 1 / 8
+"""The part of the error that is spent on Gaussians' far ends, which are cut off."""
+STEP, MARGIN = 1 / 32, 6.0
+"""Between places where derivatives are computed, and how far these go beyond the dictionary."""
 FAR = 1024.0
 """So many times farther out, functions must still be the lines or parabolas that they have become."""
 SAFETY = 2.0
@@ -32,6 +39,11 @@ SAFETY = 2.0
 LIMIT = 16.0
 """So far from 0 functions are followed that never become lines or parabolas."""
 EVERYWHERE = (-math.inf, math.inf)
+
+
+def _cramer(order: int) -> float:
+    """What a derivative of a Gaussian is at most, in units of 1 / sqrt(gamma)."""
+    return CRAMER * math.sqrt(2.0**order * math.factorial(order))
 
 
 @dataclass(frozen=True)
@@ -44,15 +56,21 @@ class Gaussians:
 
     def derivative(self, order: int) -> float:
         """A bound of all derivatives of that order."""
-        # Between two neighboring places, each element counts as if it were at the nearer one.
-        places = np.linspace(self.dictionary[0], self.dictionary[-1], 8 * len(self.dictionary) + 1)
-        distance = np.maximum(
-            np.maximum(places[:-1, None] - self.dictionary, self.dictionary - places[1:, None]), 0
-        )
-        gamma = self.gamma[:, None, None]
-        largest = (np.abs(self.alpha)[:, None] * np.exp(-gamma * distance**2 / 2)).sum(2).max(1)
-        factor = CRAMER * math.sqrt(2.0**order * math.factorial(order))
-        return float((factor * self.gamma ** (order / 2) * largest).max())
+        if len(self.gamma) == 1:
+            return self._derivative(order, float(self.gamma[0]), self.alpha)
+        each = zip(self.gamma, self.alpha, strict=True)
+        return max(self._derivative(order, float(gamma), alpha[None]) for gamma, alpha in each)
+
+    def _derivative(self, order: int, gamma: float, alpha: Array) -> float:
+        """Of functions with one gamma, with places and derivatives in units of 1 / sqrt(gamma)."""
+        elements = self.dictionary * math.sqrt(gamma)
+        places = np.arange(elements[0] - MARGIN, elements[-1] + MARGIN + STEP, STEP)
+        distance = places[:, None] - elements
+        kernels = hermval(distance, [0] * order + [1]) * np.exp(-(distance**2))
+        total = np.abs(alpha).sum(1)
+        inside = np.abs(kernels @ alpha.T).max(0) + STEP**2 / 8 * _cramer(order + 2) * total
+        beyond = _cramer(order) * math.exp(-(MARGIN**2) / 2) * total
+        return float(gamma ** (order / 2) * np.maximum(inside, beyond).max())
 
     def reach(self, error: float) -> float:
         """How far from the dictionary the sums are at most that large."""
@@ -95,9 +113,9 @@ def of_gaussians(
         tails: whether the functions go on as straight lines outside the dictionary.
     """
     ends = float(sums.dictionary[0]), float(sums.dictionary[-1])
-    allowed = error if tails else error / 2  # the other half is for what is cut off
+    allowed = error if tails else (1 - CUT_OFF) * error
     if not tails:
-        reach = sums.reach(error / 2)
+        reach = sums.reach(CUT_OFF * error)
         ends = min(ends[0] - reach, 0.0), max(ends[1] + reach, 0.0)
     choices = []
     for powers in powers_allowed:
@@ -172,6 +190,7 @@ def _grid(start: float, width: float, first: int, powers: int) -> Grid:
 def _table(function: Function, grid: Grid, cells: int, error: float) -> Table:
     """Interpolants in ``cells`` cells from ``grid.first`` on, and beyond them what functions are far out."""
     powers, half = grid.powers, grid.width / 2
+    cells += 1 - cells % 2  # an even number could put all tables of a layer into the same part of a cache
     nodes = np.cos(np.pi * (np.arange(powers) + 0.5) / powers)
     centers = grid.center + grid.width * (grid.first + np.arange(cells))
     values = function((centers[:, None] + half * nodes).ravel())

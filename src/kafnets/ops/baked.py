@@ -39,12 +39,12 @@ class Grid(NamedTuple):
 
 
 class BakedFormula(Formula):
-    """Its table is ``(N, powers * cells)``. There are no derivatives."""
+    """Its table is ``(N, cells * powers)``, cell by cell. There are no derivatives."""
 
     kernel: str | None = "baked"
 
     def __init__(self, grid: Grid) -> None:
-        self.grid = grid
+        self.grid, self.terms = grid, grid.powers
         self.settings = (float(grid.first), grid.width, float(grid.powers), grid.center, 0.0)
         if native.kernels is not None and not native.kernels.has(self):
             self.kernel = None  # built from older sources
@@ -61,7 +61,7 @@ class BakedFormula(Formula):
         places = index.reshape(1, -1)
         result = torch.zeros_like(t)
         for power in reversed(range(grid.powers)):  # one by one: what exported programs do fastest
-            column = table[:, power * cells : (power + 1) * cells].reshape(1, -1)
+            column = table[:, power :: grid.powers].reshape(1, -1)
             result = result * t + column.gather(1, places).reshape(index.shape)
         return in_layout_of(s, result.movedim(last, axis))
 

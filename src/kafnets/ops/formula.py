@@ -24,6 +24,8 @@ class Formula:
     """What that kernel is told."""
     inputs: int = 1
     """Channels that one function takes."""
+    terms: int | None = None
+    """Coefficients that one activation meets; None: all of its channel's."""
     learned: bool = False
     """Whether the last coefficient is a bandwidth."""
     may_be_its_base: bool = False

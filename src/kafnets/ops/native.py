@@ -16,7 +16,7 @@ from torch import Tensor
 from kafnets.ops.formula import Formula
 from kafnets.ops.layout import in_memory_order, in_written_order
 
-INTERFACE = 2
+INTERFACE = 3
 """What kernels are given and what it means; csrc/module.cpp has the same number."""
 
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
@@ -110,7 +110,8 @@ class Kernels:
             result = torch.empty_like(x)
         else:
             result = torch.empty((*x.shape[:axis], neurons, *x.shape[axis + 1 :]), dtype=x.dtype)
-        terms = batch * positions * coefficients.numel()
+        met = coefficients.numel() if formula.terms is None else neurons * formula.terms
+        terms = batch * positions * met
         if terms:
             self._forward[formula.kernel, x.dtype](
                 x.data_ptr(), coefficients.data_ptr(), result.data_ptr(), batch, neurons, positions,

@@ -6,7 +6,7 @@
 
 template <class T>
 KAF_INLINE Vec<T> divide(Vec<T> a, Vec<T> b) {
-  return for_parts<T>([&](int i) { return a.part[i] / b.part[i]; });
+  return by_parts([](Native<T> p, Native<T> q) { return p / q; }, a, b);
 }
 
 // x, but no further from 0 than this: where a factor that vanishes is at its limit, so must be what it multiplies.
@@ -20,7 +20,7 @@ template <class T>
 KAF_INLINE Vec<T> inverse(Vec<T> v) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    const Vec<T> near = for_parts<T>([&](int i) { return (Native<T>)_mm512_rcp14_ps((__m512)v.part[i]); });
+    const Vec<T> near = by_parts([](Native<T> p) { return (Native<T>)_mm512_rcp14_ps((__m512)p); }, v);
     return mul_add(near, fma(-v, near, splat<T>(1)), near);
   }
 #endif

@@ -42,25 +42,30 @@ struct Whole {
   template <int kBias = 0>
   KAF_INLINE Vec<T> times_power(Vec<T> v) const {
 #if defined(__AVX512F__)
-    return for_parts<T>([&](int i) { return native_scaled(v.part[i], kBias == 0 ? n.part[i] : n.part[i] + T(kBias)); });
+    return by_parts(
+        [](Native<T> p, Native<T> by) { return native_scaled(p, kBias == 0 ? by : by + T(kBias)); }, v, n);
 #else
     using C = ExpConstants<T>;
     constexpr auto kOffset = C::kOne + (decltype(C::kOne)(kBias) << C::kMantissaBits);
-    return for_parts<T>([&](int i) {
-      return v.part[i] * (Native<T>)(((NativeInt<T>)shifted.part[i] << C::kMantissaBits) + kOffset);
-    });
+    return by_parts(
+        [](Native<T> p, Native<T> by) {
+          return p * (Native<T>)(((NativeInt<T>)by << C::kMantissaBits) + kOffset);
+        },
+        v, shifted);
 #endif
   }
 
   // v 2^-n
   KAF_INLINE Vec<T> times_inverse_power(Vec<T> v) const {
 #if defined(__AVX512F__)
-    return for_parts<T>([&](int i) { return native_scaled(v.part[i], -n.part[i]); });
+    return by_parts([](Native<T> p, Native<T> by) { return native_scaled(p, -by); }, v, n);
 #else
     using C = ExpConstants<T>;
-    return for_parts<T>([&](int i) {
-      return v.part[i] * (Native<T>)(C::kOne - ((NativeInt<T>)shifted.part[i] << C::kMantissaBits));
-    });
+    return by_parts(
+        [](Native<T> p, Native<T> by) {
+          return p * (Native<T>)(C::kOne - ((NativeInt<T>)by << C::kMantissaBits));
+        },
+        v, shifted);
 #endif
   }
 };
@@ -70,7 +75,7 @@ template <class T>
 KAF_INLINE Whole<T> round_product(Vec<T> x, Vec<T> factor) {
 #if defined(__AVX512F__)
   const Vec<T> product = x * factor;
-  return {for_parts<T>([&](int i) { return native_rounded(product.part[i]); })};
+  return {by_parts([](Native<T> p) { return native_rounded(p); }, product)};
 #else
   const Vec<T> shifted = mul_add(x, factor, splat<T>(ExpConstants<T>::kMagic));
   return {shifted - ExpConstants<T>::kMagic, shifted};

@@ -137,12 +137,15 @@ struct GaussianSum {
 
 template <class T>
 using GaussianSumWithoutTails = GaussianSum<T, false>;
+// The formula with tails, compiled on its own, by kaf_tails.cpp: templates that can be seen are compiled wherever they are
+// used, to be inlined, even if they are extern.
 template <class T>
-using GaussianSumWithTails = GaussianSum<T, true>;
-
-// Compiled on its own, by kaf_tails.cpp.
-extern template class ByNeuron<float, GaussianSumWithTails>;
-extern template class ByNeuron<double, GaussianSumWithTails>;
+struct KafWithTails {
+  static void forward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
+                      const T* x, const T* alpha, T* y);
+  static void backward(const Settings& settings, int64_t batch, int64_t neurons, int64_t positions, int threads,
+                       const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha);
+};
 
 // By table or by the formula, whichever is faster.
 template <class T>
@@ -158,7 +161,11 @@ class Kaf1d {
         return;
       }
     }
-    by_formula([&](const auto& formula) { formula.forward(x, alpha, y); });
+    if (has_tails()) {
+      KafWithTails<T>::forward(settings_, batch_, neurons_, positions_, threads_, x, alpha, y);
+    } else {
+      without_tails().forward(x, alpha, y);
+    }
   }
 
   void backward(const T* x, const T* alpha, const T* upstream, T* dx, T* dalpha) const {
@@ -168,17 +175,18 @@ class Kaf1d {
         return;
       }
     }
-    by_formula([&](const auto& formula) { formula.backward(x, alpha, upstream, dx, dalpha); });
+    if (has_tails()) {
+      KafWithTails<T>::backward(settings_, batch_, neurons_, positions_, threads_, x, alpha, upstream, dx, dalpha);
+    } else {
+      without_tails().backward(x, alpha, upstream, dx, dalpha);
+    }
   }
 
  private:
-  template <class Use>
-  void by_formula(const Use& use) const {
-    if (Outside(settings_).tails == Tails::kZero) {
-      use(ByNeuron<T, GaussianSumWithoutTails>(settings_, batch_, neurons_, positions_, threads_));
-    } else {
-      use(ByNeuron<T, GaussianSumWithTails>(settings_, batch_, neurons_, positions_, threads_));
-    }
+  bool has_tails() const { return Outside(settings_).tails != Tails::kZero; }
+
+  ByNeuron<T, GaussianSumWithoutTails> without_tails() const {
+    return {settings_, batch_, neurons_, positions_, threads_};
   }
 
   const Settings settings_;

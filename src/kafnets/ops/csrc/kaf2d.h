@@ -147,10 +147,11 @@ class Kaf2d {
   };
 
   // Rows of coefficients that share what is loaded of the other axis: as many as there are registers for.
+  static constexpr int kRowsOfValues = 5;
 #if defined(__AVX512F__)
-  static constexpr int kRowsAtOnce = 2;
+  static constexpr int kRowsOfGradients = 2;
 #else
-  static constexpr int kRowsAtOnce = 1;
+  static constexpr int kRowsOfGradients = 1;
 #endif
 
   bool lanes_over_pairs() const { return positions_ == 1 && 2 * pairs_ >= kNativeWidth<T>; }
@@ -169,14 +170,24 @@ class Kaf2d {
   Vec<T> value(const T* alpha, Pair<T> s, Scratch& scratch) const {
     kernel_values<T, false>(plan_, s.first, scratch.values1, nullptr);
     kernel_values<T, false>(plan_, s.second, scratch.values2, nullptr);
+    const int64_t size = plan_.size;
+    const T *values1 = scratch.values1, *values2 = scratch.values2;
     Vec<T> result = {};
-    for (int64_t i = 0; i < plan_.size; ++i) {
-      Vec<T> row = {};
-      for (int64_t j = 0; j < plan_.size; ++j) {
-        row = mul_add(Neurons::at(alpha, i * plan_.size + j), load<T>(scratch.values2 + j * kWidth<T>), row);
+    const auto add_rows = [&](int64_t i, auto count) __attribute__((always_inline)) {
+      Vec<T> rows[count.value] = {};
+      for (int64_t j = 0; j < size; ++j) {
+        const Vec<T> value2 = load<T>(values2 + j * kWidth<T>);
+        for (int r = 0; r < count.value; ++r) {
+          rows[r] = mul_add(Neurons::at(alpha, (i + r) * size + j), value2, rows[r]);
+        }
       }
-      result = mul_add(load<T>(scratch.values1 + i * kWidth<T>), row, result);
-    }
+      for (int r = 0; r < count.value; ++r) {
+        result = mul_add(load<T>(values1 + (i + r) * kWidth<T>), rows[r], result);
+      }
+    };
+    int64_t i = 0;
+    for (; i + kRowsOfValues <= size; i += kRowsOfValues) add_rows(i, std::integral_constant<int, kRowsOfValues>{});
+    for (; i < size; ++i) add_rows(i, std::integral_constant<int, 1>{});
     return result;
   }
 
@@ -208,7 +219,9 @@ class Kaf2d {
       }
     };
     int64_t i = 0;
-    for (; i + kRowsAtOnce <= size; i += kRowsAtOnce) add_rows(i, std::integral_constant<int, kRowsAtOnce>{});
+    for (; i + kRowsOfGradients <= size; i += kRowsOfGradients) {
+      add_rows(i, std::integral_constant<int, kRowsOfGradients>{});
+    }
     for (; i < size; ++i) add_rows(i, std::integral_constant<int, 1>{});
     const Vec<T> factor = upstream * plan_.slope;
     return {result.first * factor, result.second * factor};

@@ -12,13 +12,16 @@ constexpr int64_t kRowsAhead = 16;  // what is needed so much later is asked for
 constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, though its last vector is not full
 
 // Measured, in units of the time that the formula takes for an activation and an element: by the formula, an activation
-// takes as long as kOfFormula elements more; by table, what is given here; and making a table some for each multiply-add.
+// takes as long as kOfFormula elements more for each segment (see plan.h) of kPerSegment elements, which is their number at
+// the usual bandwidth; by table, what is given here; and making a table some for each multiply-add.
 // The formula makes use of longer vectors. Where channels are innermost, neurons have to be taken apart first.
-constexpr int64_t kFewestActivations = 32, kOfFormula = 20;
+constexpr int64_t kFewestActivations = 32, kOfFormula = 20, kPerSegment = 27;
 #if defined(__AVX512F__)
-constexpr int64_t kOfTable = 34, kOfTableApart = 57, kOfMaking = 5;
+constexpr int64_t kOfTable = 38, kOfTableApart = 52, kOfMaking = 11;
+#elif defined(__AVX2__)
+constexpr int64_t kOfTable = 22, kOfTableApart = 28, kOfMaking = 5;
 #else
-constexpr int64_t kOfTable = 17, kOfTableApart = 28, kOfMaking = 3;
+constexpr int64_t kOfTable = 10, kOfTableApart = 14, kOfMaking = 3;
 #endif
 
 std::atomic<int> preferred{0};
@@ -260,7 +263,8 @@ bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_
   const TablePlan& plan = plan_for<TablePlan>(settings);
   if (preference > 0) return plan.usable;
   const int64_t of_table = neurons > 1 && positions == 1 ? kOfTableApart : kOfTable;
-  const int64_t saved = batch * positions * (plan.elements + kOfFormula - of_table);
+  const int64_t segments = (plan.elements + kPerSegment - 1) / kPerSegment;
+  const int64_t saved = batch * positions * (plan.elements + segments * kOfFormula - of_table);
   return plan.usable && saved >= kOfMaking * (plan.work() + 200);
 }
 

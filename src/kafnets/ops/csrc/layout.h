@@ -157,12 +157,7 @@ class Runs {
   KAF_INLINE Vec<T> get(const T* channel) const {
     const T* here = channel + run_ + at_;
     for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>);  // of the next run
-    if (together()) return load<T>(here);
-    T lanes[kWidth<T>] = {};
-    for_pieces([&](int lane, int64_t offset, int length) {
-      for (int i = 0; i < length; ++i) lanes[lane + i] = channel[offset + i];
-    });
-    return load<T>(lanes);
+    return together() ? load<T>(here) : get_pieces(channel);
   }
 
   KAF_INLINE void put(T* channel, Vec<T> v) const {
@@ -170,18 +165,30 @@ class Runs {
     for (int i = 0; i < kParts; ++i) __builtin_prefetch(here + step_ + i * kNativeWidth<T>, 1);
     if (together()) {
       store<T>(here, v);
-      return;
+    } else {
+      put_pieces(channel, v);
     }
+  }
+
+ private:
+  // Whether a whole vector lies in one piece. What follows the last activation may be another thread's.
+  bool together() const { return count_ == kWidth<T> && at_ + kWidth<T> <= positions_; }
+
+  __attribute__((noinline)) Vec<T> get_pieces(const T* channel) const {
+    T lanes[kWidth<T>] = {};
+    for_pieces([&](int lane, int64_t offset, int length) {
+      for (int i = 0; i < length; ++i) lanes[lane + i] = channel[offset + i];
+    });
+    return load<T>(lanes);
+  }
+
+  __attribute__((noinline)) void put_pieces(T* channel, Vec<T> v) const {
     T lanes[kWidth<T>];
     store<T>(lanes, v);
     for_pieces([&](int lane, int64_t offset, int length) {
       for (int i = 0; i < length; ++i) channel[offset + i] = lanes[lane + i];
     });
   }
-
- private:
-  // Whether a whole vector lies in one piece. What follows the last activation may be another thread's.
-  bool together() const { return count_ == kWidth<T> && at_ + kWidth<T> <= positions_; }
 
   void measure() { count_ = static_cast<int>(std::min<int64_t>(kWidth<T>, left_)); }
 

@@ -50,7 +50,7 @@ bool runs(const std::string& instruction_set) {
 }  // namespace
 
 NB_MODULE(KAF_MODULE_NAME, m) {
-  m.attr("interface") = 2;  // ops/native.py has the same number: one that knows other settings would be silently wrong
+  m.attr("interface") = 3;  // ops/native.py has the same number: one that knows other settings would be silently wrong
   define(m, "kaf", kaf_entry);
   define(m, "kaf2d", kaf2d_entry);
   define(m, "kaf_by_bandwidth", kaf_by_bandwidth_entry);

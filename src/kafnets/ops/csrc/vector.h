@@ -77,41 +77,59 @@ struct Mask {
   NativeMask<T> part[kParts];
 };
 
+// function(i) for each part. Without a loop compilers take it apart sooner, and are faster by a quarter.
 template <class T, class Function>
 KAF_INLINE Vec<T> for_parts(const Function& function) {
-  Vec<T> result;
-  for (int i = 0; i < kParts; ++i) result.part[i] = function(i);
-  return result;
+  static_assert(kParts <= 2);
+  if constexpr (kParts == 1) {
+    return {function(0)};
+  } else {
+    return {function(0), function(1)};
+  }
+}
+
+// function(the parts of vectors), which should not refer to anything outside, for the same reason.
+template <class T, class Function, class... More>
+KAF_INLINE Vec<T> by_parts(const Function& function, Vec<T> v, More... more) {
+  if constexpr (kParts == 1) {
+    return {function(v.part[0], more.part[0]...)};
+  } else {
+    return {function(v.part[0], more.part[0]...), function(v.part[1], more.part[1]...)};
+  }
+}
+
+// The same native vector for all parts.
+template <class T>
+KAF_INLINE Vec<T> for_all_parts(Native<T> v) {
+  if constexpr (kParts == 1) {
+    return {v};
+  } else {
+    return {v, v};
+  }
 }
 
 template <class T>
 KAF_INLINE Vec<T> splat(T value) {
-  return for_parts<T>([&](int) { return value - Native<T>{}; });
+  return for_all_parts<T>(value - Native<T>{});
 }
 
 #define KAF_OPERATOR(op)                                                    \
   template <class T>                                                        \
   KAF_INLINE Vec<T> operator op(Vec<T> a, Vec<T> b) {                       \
-    return for_parts<T>([&](int i) { return a.part[i] op b.part[i]; });     \
+    return by_parts([](Native<T> p, Native<T> q) { return p op q; }, a, b); \
   }                                                                         \
   template <class T>                                                        \
   KAF_INLINE Vec<T> operator op(T a, Vec<T> b) {                            \
-    return for_parts<T>([&](int i) { return a op b.part[i]; });             \
+    return by_parts([a](Native<T> q) { return a op q; }, b);                \
   }                                                                         \
   template <class T>                                                        \
   KAF_INLINE Vec<T> operator op(Vec<T> a, T b) {                            \
-    return for_parts<T>([&](int i) { return a.part[i] op b; });             \
+    return by_parts([b](Native<T> p) { return p op b; }, a);                \
   }
 KAF_OPERATOR(+)
 KAF_OPERATOR(-)
 KAF_OPERATOR(*)
 #undef KAF_OPERATOR
-
-// The same native vector for all parts.
-template <class T>
-KAF_INLINE Vec<T> for_all_parts(Native<T> v) {
-  return for_parts<T>([&](int) { return v; });
-}
 
 // The parts added up.
 template <class T>
@@ -123,7 +141,7 @@ KAF_INLINE Native<T> sum_of_parts(Vec<T> v) {
 
 template <class T>
 KAF_INLINE Vec<T> operator-(Vec<T> a) {
-  return for_parts<T>([&](int i) { return -a.part[i]; });
+  return by_parts([](Native<T> p) { return -p; }, a);
 }
 
 template <class T>
@@ -171,7 +189,7 @@ KAF_INLINE void store_some(T* to, Native<T> v, int count) {
 
 template <class T>
 KAF_INLINE Vec<T> load(const T* from) {
-  return for_parts<T>([&](int i) { return load_native<T>(from + i * kNativeWidth<T>); });
+  return for_parts<T>([from](int i) { return load_native<T>(from + i * kNativeWidth<T>); });
 }
 
 template <class T>
@@ -210,7 +228,7 @@ KAF_INLINE Native<double> native_fma(Native<double> a, Native<double> b, Native<
 
 template <class T>
 KAF_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
-  return for_parts<T>([&](int i) { return native_fma(a.part[i], b.part[i], c.part[i]); });
+  return by_parts([](Native<T> p, Native<T> q, Native<T> r) { return native_fma(p, q, r); }, a, b, c);
 }
 
 // A multiply-add whose rounding nothing relies on: two operations where the processor has no single one.
@@ -225,7 +243,7 @@ KAF_INLINE V native_mul_add(V a, V b, V c) {
 
 template <class T>
 KAF_INLINE Vec<T> mul_add(Vec<T> a, Vec<T> b, Vec<T> c) {
-  return for_parts<T>([&](int i) { return native_mul_add(a.part[i], b.part[i], c.part[i]); });
+  return by_parts([](Native<T> p, Native<T> q, Native<T> r) { return native_mul_add(p, q, r); }, a, b, c);
 }
 
 // The smaller and the larger of two; NaN if b is.
@@ -250,12 +268,12 @@ KAF_INLINE Native<double> native_greater(Native<double> a, Native<double> b) { r
 
 template <class T>
 KAF_INLINE Vec<T> lesser(Vec<T> a, Vec<T> b) {
-  return for_parts<T>([&](int i) { return native_lesser(a.part[i], b.part[i]); });
+  return by_parts([](Native<T> p, Native<T> q) { return native_lesser(p, q); }, a, b);
 }
 
 template <class T>
 KAF_INLINE Vec<T> greater(Vec<T> a, Vec<T> b) {
-  return for_parts<T>([&](int i) { return native_greater(a.part[i], b.part[i]); });
+  return by_parts([](Native<T> p, Native<T> q) { return native_greater(p, q); }, a, b);
 }
 
 // Lanes in which two differ. NaN does not differ from anything.
@@ -289,7 +307,7 @@ KAF_INLINE Mask<T> differing(Vec<T> a, Vec<T> b) {
 // By the sign of the first: the second where it is positive, else the third.
 template <class T>
 KAF_INLINE Vec<T> by_sign(Vec<T> sign, Vec<T> positive, Vec<T> negative) {
-  return for_parts<T>([&](int i) { return sign.part[i] > T(0) ? positive.part[i] : negative.part[i]; });
+  return by_parts([](Native<T> by, Native<T> p, Native<T> q) { return by > T(0) ? p : q; }, sign, positive, negative);
 }
 
 #if defined(__AVX512F__)
@@ -322,13 +340,17 @@ KAF_INLINE V native_zero_where(M mask, V v) {
 
 template <class T>
 KAF_INLINE Vec<T> zero_where(Mask<T> mask, Vec<T> v) {
-  return for_parts<T>([&](int i) { return native_zero_where(mask.part[i], v.part[i]); });
+  return for_parts<T>([mask, v](int i) { return native_zero_where(mask.part[i], v.part[i]); });
 }
 
 template <class T>
 KAF_INLINE Vec<T> absolute(Vec<T> v) {
-  const Native<T> sign = T(-0.0) - Native<T>{};
-  return for_parts<T>([&](int i) { return (Native<T>)(~(NativeInt<T>)sign & (NativeInt<T>)v.part[i]); });
+  return by_parts(
+      [](Native<T> p) {
+        const Native<T> sign = T(-0.0) - Native<T>{};
+        return (Native<T>)(~(NativeInt<T>)sign & (NativeInt<T>)p);
+      },
+      v);
 }
 
 // Whether a lane is set.
