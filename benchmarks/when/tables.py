@@ -1,0 +1,224 @@
+"""The tables of docs/when-to-use.md, from the stored runs."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from benchmarks.when.formulas import FORMULAS
+from benchmarks.when.results import (
+    Errors,
+    Lines,
+    best_fixed,
+    by_name,
+    by_seed,
+    comparisons,
+    errors,
+    geometric,
+    learns,
+    tests_table,
+)
+from benchmarks.when.run import STUDIES
+from kafnets.comparison.table import NOTHING, Table
+
+Mean = Callable[[Sequence[float]], float]
+
+
+def row(
+    labels: Sequence[str],
+    values: Mapping[str, float],
+    methods: Sequence[str],
+    shown: str,
+    best: Callable[..., float] | None = min,
+) -> tuple[str, ...]:
+    """Of a table: labels, then the methods' values in a format, the best one in bold."""
+    marked = best(values.values()) if best else None
+    texts = {method: format(value, shown) for method, value in values.items()}
+    cells = [
+        NOTHING
+        if method not in values
+        else f"**{texts[method]}**"
+        if values[method] == marked
+        else texts[method]
+        for method in methods
+    ]
+    return (*labels, *cells)
+
+
+def seeds_of(own: Mapping[str, Mapping[int, float]]) -> str:
+    """How many, as text."""
+    return str(len(next(iter(own.values()))))
+
+
+def means(own: Mapping[str, Mapping[int, float]], mean: Mean) -> dict[str, float]:
+    """By method."""
+    return {method: mean(list(runs.values())) for method, runs in own.items()}
+
+
+def average(values: Sequence[float]) -> float:
+    """Arithmetic mean."""
+    return float(np.mean(values))
+
+
+def judged(found: Errors) -> Errors:
+    """Formulas without those of the tutorials, on which the defaults of edge-wise networks were chosen."""
+    return {key: own for key, own in found.items() if not key[0].startswith("tutorial")}
+
+
+def formulas(lines: Lines) -> Table:
+    """A row per formula, and their geometric mean."""
+    found, methods = errors(lines, "formulas"), STUDIES["formulas"].methods
+    rows = [
+        row((name, str(len(FORMULAS[name].ranges)), seeds_of(own)), means(own, geometric), methods, ".3f")
+        for (name, _), own in found.items()
+    ]
+    logs = by_name(judged(found), of_logs=True)
+    together = {method: float(np.exp(own.mean())) for method, own in logs.items()}
+    rows.append(row((f"geometric mean of {len(judged(found))}", "", ""), together, methods, ".3f", None))
+    return Table("Formulas", ("formula", "variables", "seeds", *methods), tuple(rows))
+
+
+def formula_tests(lines: Lines) -> Table:
+    """Over formulas."""
+    return tests_table(comparisons(by_name(judged(errors(lines, "formulas")), of_logs=True)), "formulas")
+
+
+def digits(lines: Lines) -> Table:
+    """Mean error rates, a row per budget."""
+    methods = STUDIES["digits"].methods
+    rows = [
+        row((f"{budget:,}", seeds_of(own)), means(own, average), methods, ".2%")
+        for (_, budget), own in errors(lines, "digits").items()
+    ]
+    return Table("Digits", ("parameters, at most", "seeds", *methods), tuple(rows))
+
+
+def scaling_of(name: str) -> str:
+    """Of Sensorless, from the name of its task."""
+    return name.partition(", ")[2]
+
+
+def by_scaling(lines: Lines) -> dict[str, Errors]:
+    """Errors on Sensorless for each way of scaling its features."""
+    found = errors(lines, "sensorless")
+    return {
+        scaling_of(name): {key: own for key, own in found.items() if key[0] == name}
+        for name in dict.fromkeys(name for name, _ in found)
+    }
+
+
+def sensorless(lines: Lines) -> Table:
+    """Mean error rates, a row per scaling and budget."""
+    methods = STUDIES["sensorless"].methods
+    rows = [
+        row((scaling_of(name), f"{budget:,}", seeds_of(own)), means(own, average), methods, ".2%")
+        for (name, budget), own in errors(lines, "sensorless").items()
+    ]
+    return Table("Sensorless", ("scaling", "parameters, at most", "seeds", *methods), tuple(rows))
+
+
+def sensorless_tests(lines: Lines) -> Table:
+    """Over seeds, for each scaling."""
+    compared = [
+        each for scaling, own in by_scaling(lines).items() for each in comparisons(by_seed(own), scaling)
+    ]
+    return tests_table(compared, "seeds")
+
+
+def sensorless_sizes(lines: Lines) -> Table:
+    """How many parameters the best fixed activation needs for the errors of KAFs."""
+    rows, methods = [], [method for method in STUDIES["sensorless"].methods if learns(method)]
+    for scaling, found in by_scaling(lines).items():
+        best = best_fixed(by_seed(found))
+        budgets = [budget for _, budget in found]
+        theirs = [average(list(own[best].values())) for own in found.values()]
+        for (_, budget), own in found.items():
+            needed = [same_error(average(list(own[ours].values())), budgets, theirs) for ours in methods]
+            rows.append((scaling, f"{budget:,}", best, *needed))
+    headings = tuple(f"as many as {method}" for method in methods)
+    return Table("Sizes", ("scaling", "parameters", "fixed", *headings), tuple(rows))
+
+
+def same_error(error: float, budgets: Sequence[int], theirs: Sequence[float]) -> str:
+    """The size at which their errors fall to this one, interpolated between logarithms."""
+    falling = np.minimum.accumulate(theirs)
+    if error < falling[-1]:
+        return f"more than {budgets[-1]:,}"
+    if error >= falling[0]:
+        return f"at most {budgets[0]:,}"
+    size = np.exp(np.interp(-np.log(error), -np.log(falling), np.log(budgets)))
+    return f"{int(float(f'{size:.2g}')):,}"
+
+
+def few_rows(lines: Lines) -> Table:
+    """Mean errors, a row per table, and their geometric mean."""
+    found, methods = errors(lines, "few-rows"), STUDIES["few-rows"].methods
+    rows = [
+        row((name, seeds_of(own)), means(own, average), methods, ".3f") for (name, _), own in found.items()
+    ]
+    logs = by_name(found, of_logs=False)
+    together = {method: float(np.exp(own.mean())) for method, own in logs.items()}
+    rows.append(row((f"geometric mean of {len(found)}", ""), together, methods, ".3f", None))
+    return Table("Few rows", ("table", "seeds", *methods), tuple(rows))
+
+
+def few_rows_tests(lines: Lines) -> Table:
+    """Over tables."""
+    return tests_table(comparisons(by_name(errors(lines, "few-rows"), of_logs=False)), "tables")
+
+
+def decibels(error: float) -> float:
+    """PSNR of an error relative to the range of colors."""
+    return float(-20 * np.log10(error))
+
+
+def image(lines: Lines) -> Table:
+    """Mean PSNR, a row per photograph."""
+    methods = STUDIES["image"].methods
+    rows = [
+        row(
+            (name, seeds_of(own)),
+            means(own, lambda values: average([decibels(each) for each in values])),
+            methods,
+            ".1f",
+            max,
+        )
+        for (name, _), own in errors(lines, "image").items()
+    ]
+    return Table("Image", ("photograph", "seeds", *methods), tuple(rows))
+
+
+def image_tests(lines: Lines) -> Table:
+    """Over seeds."""
+    return tests_table(comparisons(by_seed(errors(lines, "image"))), "seeds")
+
+
+def physics(lines: Lines) -> Table:
+    """Geometric means of relative errors, a row per equation."""
+    methods = STUDIES["physics"].methods
+    rows = [
+        row((name, seeds_of(own)), means(own, geometric), methods, ".4f")
+        for (name, _), own in errors(lines, "physics").items()
+    ]
+    return Table("Physics", ("equation", "seeds", *methods), tuple(rows))
+
+
+def physics_tests(lines: Lines) -> Table:
+    """Over seeds."""
+    return tests_table(comparisons(by_seed(errors(lines, "physics"))), "seeds")
+
+
+GENERATED: dict[str, Callable[[Lines], Table]] = {
+    "formulas": formulas,
+    "formula-tests": formula_tests,
+    "digits": digits,
+    "sensorless": sensorless,
+    "sensorless-tests": sensorless_tests,
+    "sensorless-sizes": sensorless_sizes,
+    "few-rows": few_rows,
+    "few-rows-tests": few_rows_tests,
+    "image": image,
+    "image-tests": image_tests,
+    "physics": physics,
+    "physics-tests": physics_tests,
+}
+"""By the name of the page's block."""
