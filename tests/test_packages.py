@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import kafnets
-from kafnets.packages import missing
+from kafnets.packages import missing, require
 
 
 def run(program: str) -> str:
@@ -62,3 +62,11 @@ def test_extras_are_those_of_the_project() -> None:
     assert missing("this", "PIL.Image").startswith("this needs the package pillow: pip install pillow")
     assert missing("this", "sklearn").endswith("or pip install '.[experiments]' in a checkout of kafnets")
     assert missing("this", "nowhere") == "this needs the package nowhere: pip install nowhere"
+
+
+def test_all_missing_packages_are_named_at_once() -> None:
+    require("this", "torch", "numpy")
+    with pytest.raises(ModuleNotFoundError, match=r"^this needs the package not-there: pip install not-"):
+        require("this", "torch", "not_there")
+    with pytest.raises(ModuleNotFoundError, match=r"needs the packages a-b and c-d: pip install a-b c-d"):
+        require("this", "a_b", "numpy", "c_d")

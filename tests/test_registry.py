@@ -134,6 +134,7 @@ def test_options_by_name_are_taken_everywhere() -> None:
 @pytest.mark.parametrize(("name", "words"), [
     ("kaf(bas=silu)", r"'kaf\(bas=silu\)' has no option 'bas': it takes dictionary_size, boundary"),
     ("kaff(base=silu)", "no activation is called 'kaff': did you mean 'kaf'"),
+    ("silu", "no activation is called 'silu': it is 'swish' here; kafnets.names"),
     ("kaf(base=silu", "must end with a parenthesis, such as kaf"),
     ("kaf(base)", "must give each option once, as a number or a word, .*: got 'base'"),
     ("kaf(base=silu,base=elu)", "must give each option once"),

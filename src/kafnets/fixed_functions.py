@@ -67,7 +67,7 @@ class Base(Configurable):
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
             hint = did_you_mean(str(self.function), FUNCTIONS)
-            raise ValueError(f"base {self.function!r} is not known: {hint}Give one of {', '.join(FUNCTIONS)}")
+            raise ValueError(f"base {self.function!r} is not known: {hint}known are {', '.join(FUNCTIONS)}")
         if self.form not in BASE_FORMS:
             raise ValueError(f"form must be one of {', '.join(map(repr, BASE_FORMS))}, got {self.form!r}")
 

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.metadata
+import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,11 +16,33 @@ NAMES = {"PIL": "pillow", "sklearn": "scikit-learn", "sklego": "scikit-lego"}
 
 def missing(what: str, module: str | None) -> str:
     """What is needed, and how it is installed: from the index, or as an extra of a checkout."""
+    package = _package_of(module)
+    return f"{what} needs the package {package}: pip install {package}{_in_a_checkout(package)}"
+
+
+def require(what: str, *modules: str) -> None:
+    """Raise if any of these modules is not installed; the message names all that are missing."""
+    absent = [each for each in modules if importlib.util.find_spec(each) is None]
+    if not absent:
+        return
+    if len(absent) == 1:
+        raise ModuleNotFoundError(missing(what, absent[0]), name=absent[0])
+    packages = [_package_of(each) for each in absent]
+    listed = f"{', '.join(packages[:-1])} and {packages[-1]}"
+    message = (
+        f"{what} needs the packages {listed}: pip install {' '.join(packages)}{_in_a_checkout(packages[0])}"
+    )
+    raise ModuleNotFoundError(message, name=absent[0])
+
+
+def _package_of(module: str | None) -> str:
     top = (module or "").partition(".")[0]
-    package = NAMES.get(top, top.replace("_", "-"))
+    return NAMES.get(top, top.replace("_", "-"))
+
+
+def _in_a_checkout(package: str) -> str:
     extra = _extra_with(package)
-    checkout = f", or pip install '.[{extra}]' in a checkout of kafnets" if extra else ""
-    return f"{what} needs the package {package}: pip install {package}{checkout}"
+    return f", or pip install '.[{extra}]' in a checkout of kafnets" if extra else ""
 
 
 def _extra_with(package: str) -> str | None:

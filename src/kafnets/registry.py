@@ -150,6 +150,10 @@ def names(family: str | None = None) -> list[str]:
     return [name for name, own in families.items() if family in (None, own)]
 
 
+SYNONYMS = {"silu": "swish"}
+"""Names that other packages use, for those who look for them."""
+
+
 def own_names() -> list[str]:
     """The names that this package registers."""
     _load_own()
@@ -161,9 +165,11 @@ def find(name: str) -> Factory:
     _load_own()
     called, parenthesis, rest = name.partition("(")
     if called not in _registered:
+        other = (
+            f"it is {SYNONYMS[called]!r} here; " if called in SYNONYMS else did_you_mean(called, _registered)
+        )
         raise ValueError(
-            f"no activation is called {called!r}: {did_you_mean(called, _registered)}kafnets.names(), or "
-            "`kafnets list`, gives all names"
+            f"no activation is called {called!r}: {other}kafnets.names(), or `kafnets list`, gives all names"
         )
     if not parenthesis:
         return _registered[called]

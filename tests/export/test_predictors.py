@@ -73,6 +73,8 @@ def test_text_gaps_and_averages(tmp_path: Path) -> None:
     )
     found = run_onnx(path, inputs_of(own, rows))
     np.testing.assert_allclose(found, own.predict_proba(rows), rtol=1e-5, atol=1e-5)
+    as_it_is = inputs_of(own, rows) | {"texts": rows[["sex"]].to_numpy(object, na_value=np.nan)}
+    np.testing.assert_array_equal(run_onnx(path, as_it_is), found)
     unknown = inputs_of(own, rows)
     unknown["texts"][0] = "x"
     with pytest.warns(UserWarning, match="not seen"):

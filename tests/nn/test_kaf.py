@@ -272,3 +272,10 @@ def test_own_dictionary_is_used() -> None:
     grid = np.asarray(torch.tensor(values).double())
     expected = oracle.kaf(s, kaf.alpha.detach().numpy(), grid, oracle.Gaussian(0.5))
     np.testing.assert_allclose(kaf(torch.from_numpy(s)).detach().numpy(), expected, rtol=1e-12)
+
+
+def test_the_last_axis_is_suggested_where_it_fits() -> None:
+    with pytest.raises(ValueError, match=r"has 7 there: for channels along the last axis, give dim=-1"):
+        kafnets.KAF(16)(torch.randn(2, 7, 16))
+    with pytest.raises(ValueError, match="has 7 there$"):
+        kafnets.KAF(16)(torch.randn(2, 7, 5))

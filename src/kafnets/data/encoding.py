@@ -126,7 +126,8 @@ class Encoding:
         missing = [column.name for column in self.columns if column.name not in frame.columns]
         if missing:
             hint = hint_for(missing[0], frame)
-            raise ValueError(f"{called} has no column {', '.join(map(repr, missing))}: {hint}")
+            columns = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+            raise ValueError(f"{called} has no {columns}: {hint}")
         return np.concatenate(
             [each.one_hot(each.values(frame[each.name], called)) for each in self.columns], axis=1
         )

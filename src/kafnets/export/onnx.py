@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kafnets import files
-from kafnets.packages import needed_by
+from kafnets.packages import needed_by, require
 
 LARGEST_DIFFERENCE = 1e-5
 """From torch, relative to values beyond 1."""
@@ -48,9 +48,9 @@ def export_onnx(
 
 def program_of(module: nn.Module, example: Tensor, output_name: str) -> bytes:
     """The file's content. At least two rows: a batch of one is taken for a constant."""
-    with needed_by("ONNX export"):
-        import onnx
-        import onnxscript  # noqa: F401  torch's exporter is written in it
+    require("ONNX export", "onnx", "onnxscript", "onnxruntime")  # torch's exporter is written in onnxscript
+    import onnx
+
     rows = torch.cat([example, example])[: max(2, len(example))]
     logger = logging.getLogger("torch.onnx")
     level = logger.level

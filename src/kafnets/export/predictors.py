@@ -15,6 +15,8 @@ from kafnets.export.predictor_module import columns_of, prepared
 from kafnets.nn.baked import bake
 
 SUFFIXES = (".onnx", ".c", ".pt2")
+MISSING, NAN = "", "nan"
+"""The category of missing text, and what onnxruntime makes of a NaN among texts."""
 
 
 def export_predictor(predictor: Any, path: str | Path, *, baked: bool = True) -> Path:
@@ -25,7 +27,9 @@ def export_predictor(predictor: Any, path: str | Path, *, baked: bool = True) ->
     columns = columns_of(predictor)
     texts = [each["name"] for each in columns if each["categories"] is not None]
     if texts and path.suffix != ".onnx":
-        raise ValueError(f"the column {texts[0]!r} holds text, which only .onnx files can take")
+        raise ValueError(
+            f"the column {texts[0]!r} holds text, which only .onnx files can take: export to ONNX"
+        )
     degree = {".onnx": 3, ".c": 7, ".pt2": None}[path.suffix]
     model = bake(predictor.model, degree=degree) if baked else predictor.model  # type: ignore[arg-type]
     module = prepared(predictor, model)
@@ -68,9 +72,15 @@ def _with_columns(content: bytes, columns: Sequence[dict[str, Any]], predictor: 
                 names = helper.make_tensor(f"{own}_categories", TensorProto.STRING, [1, len(known)], known)
                 graph.initializer.append(names)
                 nodes.append(helper.make_node("Equal", [own, names.name], [f"{own}_equal"]))
-                nodes.append(
-                    helper.make_node("Cast", [f"{own}_equal"], [f"{own}_one_hot"], to=TensorProto.DOUBLE)
-                )
+                equal = f"{own}_equal"
+                if MISSING in column["categories"] and NAN not in column["categories"]:
+                    known = [NAN.encode() if each == MISSING.encode() else each for each in known]
+                    names = helper.make_tensor(f"{own}_or_nan", TensorProto.STRING, [1, len(known)], known)
+                    graph.initializer.append(names)
+                    nodes.append(helper.make_node("Equal", [own, names.name], [f"{own}_is_nan"]))
+                    equal = f"{own}_known"
+                    nodes.append(helper.make_node("Or", [f"{own}_equal", f"{own}_is_nan"], [equal]))
+                nodes.append(helper.make_node("Cast", [equal], [f"{own}_one_hot"], to=TensorProto.DOUBLE))
                 own = f"{own}_one_hot"
             encoded.append(own)
         nodes.append(helper.make_node("Concat", encoded, [whole], axis=1))

@@ -91,9 +91,11 @@ class Activation(Resettable):
                 ".float()"
             )
         if -len(shape) <= dim < len(shape):
+            fits = shape[-1] == self.num_features
             raise ValueError(
                 f"{type(self).__name__} was built for num_features={self.num_features} along "
                 f"dim={dim}, but the input of shape {tuple(shape)} has {shape[dim]} there"
+                + (": for channels along the last axis, give dim=-1" if fits else "")
             )
         raise ValueError(
             f"{type(self).__name__} has its channels along dim={dim}, but the input has shape "
