@@ -237,7 +237,7 @@ def test_a_predictor_of_a_table_asks_for_its_columns(table: Path) -> None:
         predictor.score(row)
     assert predictor.transform(row).shape == (1, splits.inputs)
     assert len(predictor.predict(pd.read_csv(table))) == 300
-    with pytest.raises(ValueError, match="the table has no column 'color', 'open'"):
+    with pytest.raises(ValueError, match="the table has no columns 'color', 'open'"):
         predictor.predict(pd.DataFrame({"length": [1.0], "count": [2]}))
     with pytest.raises(
         TypeError, match="rows must be a DataFrame, a dictionary or the path of a table, got ndarray"

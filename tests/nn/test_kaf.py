@@ -277,5 +277,5 @@ def test_own_dictionary_is_used() -> None:
 def test_the_last_axis_is_suggested_where_it_fits() -> None:
     with pytest.raises(ValueError, match=r"has 7 there: for channels along the last axis, give dim=-1"):
         kafnets.KAF(16)(torch.randn(2, 7, 16))
-    with pytest.raises(ValueError, match="has 7 there$"):
+    with pytest.raises(ValueError, match=r"has 7 there$"):
         kafnets.KAF(16)(torch.randn(2, 7, 5))
