@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.tables import suite, summary
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.files import write
@@ -62,6 +64,16 @@ def errors_by_table(found: Errors) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def times(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Processor time of a fit: the median, and the longest, by method."""
+    rows = [["method", "fits", "median [s]", "longest [s]"], ["---"] * 4]
+    for method in (*DEFAULTS, *BESIDE, "kafnets-1"):
+        own = [line["seconds"]["fit_cpu"] for line in lines if line["method"] == method and "seconds" in line]
+        if own:
+            rows.append([method, str(len(own)), f"{np.median(own):.3g}", f"{max(own):.3g}"])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
     """Runs, commits and processors."""
     stamps = [line["provenance"] for line in lines]
@@ -85,6 +97,7 @@ def page(text: str, lines: Sequence[Mapping[str, Any]]) -> str:
         "tables-single": lambda: ranked(found, SINGLE),
         "tables-members": lambda: ranked(found, MEMBERS),
         "tables-errors": lambda: errors_by_table(found),
+        "tables-times": lambda: times(lines),
         "tables-made-with": lambda: made_with(lines),
     }
     return BLOCK.sub(
