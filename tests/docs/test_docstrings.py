@@ -21,6 +21,7 @@ GIVEN: dict[str, Any] = {"kafnets": kafnets, "nn": nn, "torch": torch}
 def test_examples_run(name: str) -> None:
     value = value_of(name)
     runner = doctest.DocTestRunner()
+    torch.manual_seed(0)  # whatever other tests have drawn before
     for found in doctest.DocTestFinder(recurse=False).find(value, name, module=False, globs=dict(GIVEN)):
         assert runner.run(found).failed == 0
 

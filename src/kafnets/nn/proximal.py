@@ -25,7 +25,7 @@ def proximal(
 
     >>> model = kafnets.mlp(8, (16,), 1, "kaf")
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    >>> hook = kafnets.proximal(optimizer, model, strength=0.5, group=True)
+    >>> hook = kafnets.proximal(optimizer, model, strength=5.0, group=True)
     >>> for _ in range(50):
     ...     optimizer.zero_grad()
     ...     model(torch.randn(5, 8)).square().mean().backward()
