@@ -193,7 +193,7 @@ def tables(result: dict[str, Any]) -> list[Table]:
     return [
         _side_by_side(f"Input {shape}{what}, time / {unit}", unit, times, names)
         for part, (unit, what) in parts.items()
-        for shape, times in result.get(part, {}).items()
+        for shape, times in result[part].items()
     ]
 
 
