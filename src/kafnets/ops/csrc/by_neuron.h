@@ -21,24 +21,19 @@
 // them by derived(coefficients, k), and what their gradients come to for coefficient k is given by
 // from_derived(sums of the derived numbers, k).
 //
-// What it adds to these results in a second step, if it finishes(), while they are in the nearest cache, is for
+// One that kTiles takes the activations of a tile at a time instead, whole vectors one after the other in buffers that have
+// kTile of them, and goes from there to a strip:
 //
-//   finish_values<Neurons>(coefficients, s, values, to, y)
-//   finish_gradients<Neurons>(coefficients, s, upstream, gradients, to, dx or null, sums)
-//
-// which goes from buffers, whole vectors one after the other, to a strip.
+//   tile_values<Neurons>(coefficients, s, strip, y)
+//   tile_gradients<Neurons>(coefficients, s, upstream, strip, dx or null, sums)
 template <class T>
 struct NothingMore {
+  static constexpr bool kTiles = false;
   T derived(const T*, int64_t) const { return 0; }
   template <class Sum>
   double from_derived(const Sum&, int64_t) const {
     return 0;
   }
-  static constexpr bool finishes() { return false; }
-  template <class Neurons>
-  void finish_values(const T*, const T*, const T*, const Strip&, T*) const {}
-  template <class Neurons>
-  void finish_gradients(const T*, const T*, const T*, const T*, const Strip&, T*, T*) const {}
 };
 
 template <class T, template <class> class Formula>
@@ -56,22 +51,21 @@ class ByNeuron {
         const T *from = x, *coefficients = beta.data();
         T* to = y;
         const int64_t step = kNativeWidth<T> * formula.terms();
-        const bool finishes = formula.finishes();
-        TileBuffer<T> s, values;
-        for_blocks<T>(
-            begin, end, neurons_,
-            [&](int64_t block, const Rows& rows, int64_t row) __attribute__((always_inline)) {
-              const Vec<T> at = rows.get_ahead(from);
-              const Vec<T> value = formula.template value<OwnNeurons<T>>(coefficients + block * step, at);
-              if (!finishes) return rows.put_ahead(to, value);
-              rows.ask_ahead(to);
-              s.put(row, at);
-              values.put(row, value);
-            },
-            [&](int64_t block, const Strip& strip) {
-              if (!finishes) return;
-              formula.template finish_values<OwnNeurons<T>>(coefficients + block * step, s.values, values.values, strip, to);
-            });
+        if constexpr (Formula<T>::kTiles) {
+          TileBuffer<T> s;
+          for_strips<T>(begin, end, neurons_, [&](int64_t block, const Strip& strip, int64_t next) {
+            s.take(from, strip, next);
+            s.template ask<true>(to, strip, next);
+            formula.template tile_values<OwnNeurons<T>>(coefficients + block * step, s.values, strip, to);
+          });
+        } else {
+          for_blocks<T>(
+              begin, end, neurons_,
+              [&](int64_t block, const Rows& rows) __attribute__((always_inline)) {
+                const Vec<T> at = rows.get_ahead(from);
+                rows.put_ahead(to, formula.template value<OwnNeurons<T>>(coefficients + block * step, at));
+              });
+        }
       });
       return;
     }
@@ -82,11 +76,19 @@ class ByNeuron {
         const T* from = x + n * positions_;
         T* to = y + n * positions_;
         weigh_one(alpha + n * formula_.size, beta.data());
-        for (Runs<T> runs = runs_of_part(part); !runs.done(); runs.next()) {
-          const Vec<T> s = runs.get(from);
-          Vec<T> value = formula_.template value<OneNeuron<T>>(beta.data(), s);
-          if (formula_.finishes()) finish_value(beta.data(), s, value);
-          runs.put(to, value);
+        Runs<T> runs = runs_of_part(part);
+        if constexpr (Formula<T>::kTiles) {
+          TileBuffer<T> s, values;
+          while (!runs.done()) {
+            Runs<T> ahead = runs;
+            const Strip strip = fill(ahead, [&](int64_t i, const Runs<T>& own) { s.put(i, own.get(from)); });
+            formula_.template tile_values<OneNeuron<T>>(beta.data(), s.values, strip, values.values);
+            put_all(runs, values, to, strip.vectors);
+          }
+        } else {
+          for (; !runs.done(); runs.next()) {
+            runs.put(to, formula_.template value<OneNeuron<T>>(beta.data(), runs.get(from)));
+          }
         }
       }
     });
@@ -122,12 +124,24 @@ class ByNeuron {
     for (int k = formula_.size; k < formula_.terms(); ++k) beta[k] = formula_.derived(alpha, k);
   }
 
+  // The weights as a list of their own, which no store can change, as far as the compiler knows.
+  Array<T> weights() const {
+    Array<T> result(formula_.size);
+    for (int k = 0; k < formula_.size; ++k) result[k] = formula_.weight(k);
+    return result;
+  }
+
   // The gradients of a neuron's coefficients from its sums, of which at(k) is the k-th.
   template <class At>
-  void unweigh(const At& at, T* dalpha) const {
-    const auto derived = [&](int64_t k) { return at(formula_.size + k); };
-    for (int64_t k = 0; k < formula_.size; ++k) {
-      dalpha[k] = static_cast<T>(at(k) * formula_.weight(k) + formula_.from_derived(derived, k));
+  void unweigh(const At& at, const T* weights, T* __restrict dalpha) const {
+    const int64_t size = formula_.size;
+    if (formula_.terms() == size) {
+      for (int64_t k = 0; k < size; ++k) dalpha[k] = static_cast<T>(at(k) * weights[k]);
+      return;
+    }
+    const auto derived = [&](int64_t k) { return at(size + k); };
+    for (int64_t k = 0; k < size; ++k) {
+      dalpha[k] = static_cast<T>(at(k) * weights[k] + formula_.from_derived(derived, k));
     }
   }
 
@@ -135,29 +149,29 @@ class ByNeuron {
     const Array<T> beta = weigh(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       const auto own = [&](int64_t block) { return block * kNativeWidth<T> * formula_.terms(); };
-      TileBuffer<T> s, u, gradients;
-      for_blocks<T>(
-          begin, end, neurons_,
-          [&](int64_t block, const Rows& rows, int64_t row) __attribute__((always_inline)) {
-            const Vec<T> at = rows.get_ahead(x), up = rows.get_ahead(upstream);
-            const Vec<T> d = formula_.template gradients<OwnNeurons<T>>(beta.data() + own(block), at, up, sums + own(block));
-            if (!formula_.finishes()) {
+      if constexpr (Formula<T>::kTiles) {
+        TileBuffer<T> s, u;
+        for_strips<T>(begin, end, neurons_, [&](int64_t block, const Strip& strip, int64_t next) {
+          s.take(x, strip, next);
+          u.take(upstream, strip, next);
+          if (dx) s.template ask<true>(dx, strip, next);
+          formula_.template tile_gradients<OwnNeurons<T>>(beta.data() + own(block), s.values, u.values, strip, dx,
+                                                          sums + own(block));
+        });
+      } else {
+        for_blocks<T>(
+            begin, end, neurons_,
+            [&](int64_t block, const Rows& rows) __attribute__((always_inline)) {
+              const Vec<T> at = rows.get_ahead(x), up = rows.get_ahead(upstream);
+              const Vec<T> d =
+                  formula_.template gradients<OwnNeurons<T>>(beta.data() + own(block), at, up, sums + own(block));
               if (dx) rows.put_ahead(dx, d);
-              return;
-            }
-            if (dx) rows.ask_ahead(dx);
-            s.put(row, at);
-            u.put(row, up);
-            gradients.put(row, d);
-          },
-          [&](int64_t block, const Strip& strip) {
-            if (!formula_.finishes()) return;
-            formula_.template finish_gradients<OwnNeurons<T>>(beta.data() + own(block), s.values, u.values,
-                                                              gradients.values, strip, dx, sums + own(block));
-          });
+            });
+      }
     };
+    const Array<T> by = weights();
     const auto finish = [&](int64_t n, const auto& at) {
-      if (dalpha) unweigh(at, dalpha + n * formula_.size);
+      if (dalpha) unweigh(at, by.data(), dalpha + n * formula_.size);
     };
     sum_over_rows<T>(batch_, neurons_, formula_.terms(), threads_, add_rows, finish);
   }
@@ -173,35 +187,51 @@ class ByNeuron {
         const T *from = x + n * positions_, *up = upstream + n * positions_;
         T* to = dx ? dx + n * positions_ : nullptr;
         weigh_one(alpha + n * formula_.size, beta.data());
-        int vectors = 0;
-        for (Runs<T> runs = runs_of_part(part); !runs.done(); runs.next()) {
-          const Vec<T> s = runs.get(from), u = runs.get(up);
-          Vec<T> d = formula_.template gradients<OneNeuron<T>>(beta.data(), s, u, sums.data());
-          if (formula_.finishes()) finish_gradient(beta.data(), s, u, d, sums.data());
-          if (to) runs.put(to, d);
-          if (++vectors % kSumLength == 0) add_lanes_and_clear(total, sums.data(), terms);
+        Runs<T> runs = runs_of_part(part);
+        if constexpr (Formula<T>::kTiles) {
+          TileBuffer<T> s, u, gradients;
+          for (int tiles = 1; !runs.done(); ++tiles) {
+            Runs<T> ahead = runs;
+            const Strip strip = fill(ahead, [&](int64_t i, const Runs<T>& own) {
+              s.put(i, own.get(from));
+              u.put(i, own.get(up));
+            });
+            formula_.template tile_gradients<OneNeuron<T>>(beta.data(), s.values, u.values, strip,
+                                                           to ? gradients.values : nullptr, sums.data());
+            if (to) put_all(runs, gradients, to, strip.vectors);
+            runs = ahead;
+            if (tiles % (kSumLength * kParts / kTile) == 0) add_lanes_and_clear(total, sums.data(), terms);
+          }
+        } else {
+          for (int vectors = 1; !runs.done(); runs.next(), ++vectors) {
+            const Vec<T> s = runs.get(from), u = runs.get(up);
+            const Vec<T> d = formula_.template gradients<OneNeuron<T>>(beta.data(), s, u, sums.data());
+            if (to) runs.put(to, d);
+            if (vectors % kSumLength == 0) add_lanes_and_clear(total, sums.data(), terms);
+          }
         }
         add_lanes_and_clear(total, sums.data(), terms);
       }
     });
+    const Array<T> by = weights();
     for (int64_t n = 0; dalpha && n < neurons_; ++n) {
       double* total = totals.data() + n * splits() * terms;
       for (int64_t i = terms; i < splits() * terms; ++i) total[i % terms] += total[i];
-      unweigh([&](int64_t k) { return total[k]; }, dalpha + n * formula_.size);
+      unweigh([&](int64_t k) { return total[k]; }, by.data(), dalpha + n * formula_.size);
     }
   }
 
-  // The second step for one vector of one neuron: few activations come this way, so that it may take its time.
-  void finish_value(const T* beta, Vec<T> s, Vec<T>& value) const {
-    formula_.template finish_values<OneNeuron<T>>(beta, parts(s), parts(value), kVector, parts(value));
+  // Calls get(number of a vector in the tile, runs that are there) for the next vectors of one neuron.
+  template <class Get>
+  static Strip fill(Runs<T>& runs, const Get& get) {
+    int64_t vectors = 0;
+    for (; vectors < kTile && !runs.done(); vectors += kParts, runs.next()) get(vectors, runs);
+    return {0, kNativeWidth<T>, vectors, kNativeWidth<T>};
   }
 
-  void finish_gradient(const T* beta, Vec<T> s, Vec<T> upstream, Vec<T>& d, T* sums) const {
-    formula_.template finish_gradients<OneNeuron<T>>(beta, parts(s), parts(upstream), parts(d), kVector, parts(d), sums);
+  static void put_all(Runs<T>& runs, const TileBuffer<T>& from, T* to, int64_t vectors) {
+    for (int64_t i = 0; i < vectors; i += kParts, runs.next()) runs.put(to, load<T>(from.values + i * kNativeWidth<T>));
   }
-
-  static constexpr Strip kVector{0, kNativeWidth<T>, kParts, kNativeWidth<T>};
-  static T* parts(Vec<T>& v) { return reinterpret_cast<T*>(v.part); }
 
   const Formula<T> formula_;
   const int64_t batch_, neurons_, positions_;

@@ -115,6 +115,61 @@ KAF_INLINE PowerPair<T> power_pair(Vec<T> x) {
           (less - (down - T(1))) * up};
 }
 
+// A whole number of at most a few hundred that is added to exponents, which takes less time than a product. Numbers
+// must be normal before and after. Where it is NaN the result may be anything.
+template <class T>
+struct Exponent {
+  Vec<T> n, shifted;  // the second in the last bits of a large number
+
+  template <int kBias = 0>
+  KAF_INLINE Vec<T> raise(Vec<T> v) const {
+    using C = ExpConstants<T>;
+    constexpr auto kOffset = decltype(C::kOne)(kBias) << C::kMantissaBits;
+    return by_parts(
+        [](Native<T> p, Native<T> by) {
+          return (Native<T>)((NativeInt<T>)p + (((NativeInt<T>)by << C::kMantissaBits) + kOffset));
+        },
+        v, shifted);
+  }
+
+  KAF_INLINE Vec<T> lower(Vec<T> v) const {
+    using C = ExpConstants<T>;
+    return by_parts(
+        [](Native<T> p, Native<T> by) { return (Native<T>)((NativeInt<T>)p - ((NativeInt<T>)by << C::kMantissaBits)); },
+        v, shifted);
+  }
+};
+
+// From a sum with kMagic: the whole number next to what was added.
+template <class T>
+KAF_INLINE Exponent<T> exponent_from(Vec<T> shifted) {
+  return {shifted - ExpConstants<T>::kMagic, shifted};
+}
+
+// 2^x and 2^-x for x >= 0, the first with the relative error of its rounding.
+template <class T>
+struct LargerPower {
+  Vec<T> larger, rest, smaller;
+};
+
+template <class T>
+KAF_INLINE LargerPower<T> larger_power(Vec<T> x) {
+  const Exponent<T> whole = exponent_from(x + ExpConstants<T>::kMagic);
+  const EvenAndOdd<T> p = power_minus_one(x - whole.n);
+  const Vec<T> more = p.even + p.odd, up = T(1) + more, down = (T(1) + p.even) - p.odd;
+  return {whole.raise(up), (more - (up - T(1))) * down, whole.lower(down)};
+}
+
+// 2^f for f not much larger than 1/2.
+template <class T>
+KAF_INLINE Vec<T> small_power(Vec<T> f) {
+  using C = ExpConstants<T>;
+  constexpr int kLast = sizeof(C::kPowers) / sizeof(double) - 1;
+  Vec<T> result = splat<T>(static_cast<T>(C::kPowers[kLast]));
+  for (int k = kLast - 1; k >= 0; --k) result = mul_add(result, f, splat<T>(static_cast<T>(C::kPowers[k])));
+  return mul_add(result, f, splat<T>(1));
+}
+
 // 2^(kBias + n + f), where n is whole and f is not much larger than 1/2.
 template <int kBias, class T>
 KAF_INLINE Vec<T> power_of_two(const Whole<T>& n, Vec<T> f) {

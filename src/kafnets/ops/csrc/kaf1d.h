@@ -4,7 +4,7 @@
 #include "added_base.h"
 #include "by_neuron.h"
 #include "kaf_table.h"
-#include "terms.h"
+#include "segment_sums.h"
 
 // Settings: where the dictionary begins, its spacing, and gamma; the tails; the base, plus 100 times its form. The
 // coefficients are alpha, and w if the form has it. Derived: the slopes at the left and the right edge, for linear tails.
@@ -20,6 +20,8 @@ struct GaussianSum {
         size(static_cast<int>(s.size)),
         left(static_cast<T>(s.first)),
         right(static_cast<T>(s.first + (elements - 1) * s.second)) {}
+
+  static constexpr bool kTiles = true;
 
   T weight(int64_t k) const { return k < elements ? plan.weights[k] : T(1); }
   int terms() const { return size + (kTails && tails == Tails::kLinear ? 2 : 0); }
@@ -37,84 +39,57 @@ struct GaussianSum {
     return at(0) * plan.left_slopes[k] + at(1) * plan.right_slopes[k];
   }
 
-  // beta: alpha times the weights. Horner's rule from both ends of each segment toward its center, both at once so
-  // that the processor has two things to do. There are as many elements from the center upwards as below it, or
-  // one more.
+  // beta: alpha times the weights. From the activations of a tile, in a buffer, to a strip.
   template <class Neurons>
-  KAF_INLINE Vec<T> value(const T* beta, Vec<T> s) const {
-    const Vec<T> at = inside(s);
-    Vec<T> result = {};
-    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
-      if (t.vanished) return;
-      const T* from = beta + segment.begin * Neurons::kStride;
-      int top = segment.below + segment.above;
-      Vec<T> above = {}, below = {};
-      if (segment.above == segment.below) above = Neurons::at(from, top--);
-      for (int k = 0; k < segment.below; ++k) {
-        above = mul_add(above, t.up, Neurons::at(from, top - k));
-        below = mul_add(below, t.down, Neurons::at(from, k));
-      }
-      result = mul_add(mul_add(below, t.down, above), t.envelope, result);
-    });
-    if constexpr (kTails) return add_tails<Neurons>(beta, s, at, result);
-    return result;
-  }
-
-  // Linear tails.
-  template <class Neurons>
-  KAF_INLINE Vec<T> add_tails(const T* beta, Vec<T> s, Vec<T> at, Vec<T> result) const {
-    if (tails != Tails::kLinear || !any(differing(s, at))) return result;  // they rarely do
-    const Vec<T> beyond = s - at, slope = by_sign(beyond, Neurons::at(beta, size + 1), Neurons::at(beta, size));
-    return mul_add(beyond, slope, result);
-  }
-
-  // The derivative at s times upstream. Upstream times the terms is added to `sums`, by element and lane, still
-  // without the weights.
-  template <class Neurons>
-  KAF_INLINE Vec<T> gradients(const T* beta, Vec<T> s, Vec<T> upstream, T* sums) const {
-    const Vec<T> at = inside(s);
-    Vec<T> above_result = {}, below_result = {};
-    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
-      if (t.vanished) return;
-      const auto add = [&](int k, Vec<T> term, Vec<T>& result) __attribute__((always_inline)) {
-        result = mul_add(Neurons::at(beta, k) * term, plan.places[k] - t.z, result);
-        add_to<T>(sums + k * kNativeWidth<T>, term);
-      };
-      const int center = segment.begin + segment.below;
-      Vec<T> above = upstream * t.envelope, below = above;
-      add(center, above, above_result);
-      for (int m = 1; m <= segment.above; ++m) {
-        add(center + m, above = above * t.up, above_result);
-        add(center - m, below = below * t.down, below_result);
-      }
-      if (segment.above < segment.below) add(segment.begin, below * t.down, below_result);
-    });
-    const Vec<T> result = (above_result + below_result) * plan.slope;
-    if constexpr (kTails) return add_gradients_of_tails(s, at, upstream, sums, result);
-    return result;
-  }
-
-  KAF_INLINE Vec<T> add_gradients_of_tails(Vec<T> s, Vec<T> at, Vec<T> upstream, T* sums, Vec<T> result) const {
-    if (tails == Tails::kConstant) result = zero_where(differing(at, s), result);
-    if (tails == Tails::kLinear && any(differing(s, at))) {
-      const Vec<T> beyond = s - at, moment = beyond * upstream;
-      add_to<T>(sums + size * kNativeWidth<T>, by_sign(beyond, Vec<T>{}, moment));
-      add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_sign(beyond, moment, Vec<T>{}));
+  void tile_values(const T* beta, const T* s, const Strip& strip, T* y) const {
+    TileTerms<T> terms;
+    TileBuffer<T> inner, values;
+    const T* at = inside(s, strip.vectors, inner);
+    const bool more = finishes() || has_linear_tails();
+    const Strip whole = in_buffer(strip);
+    bool first = true;
+    for (const Segment<T>& segment : plan.segments) {
+      terms.template find<false>(plan, segment, at, strip.vectors);
+      const bool last = &segment == &plan.segments.back();
+      const T* so_far = first ? nullptr : values.values;
+      const T* own = beta + segment.begin * Neurons::kStride;
+      const Strip& target = last && !more ? strip : whole;
+      add_segment<Neurons>(own, segment, terms, so_far, target, last && !more ? y : values.values);
+      first = false;
     }
-    return result;
+    if (has_linear_tails()) add_tails<Neurons>(beta, s, at, values.values, strip, finishes() ? nullptr : y);
+    if (finishes()) base.add_values(weight_of<Neurons>(beta), s, values.values, strip, y);
   }
 
-  bool finishes() const { return base.base != Base::kNone; }
-
+  // The gradients of a tile's activations, to a strip if dx is not null. What their upstream gradients add to those of the
+  // coefficients goes to `sums`, by element and lane, still without the weights.
   template <class Neurons>
-  void finish_values(const T* beta, const T* s, const T* values, const Strip& to, T* y) const {
-    base.add_values(weight_of<Neurons>(beta), s, values, to, y);
-  }
-
-  template <class Neurons>
-  void finish_gradients(const T* beta, const T* s, const T* upstream, const T* gradients, const Strip& to, T* dx,
-                        T* sums) const {
-    base.add_gradients(weight_of<Neurons>(beta), s, upstream, gradients, to, dx, sums + elements * kNativeWidth<T>);
+  void tile_gradients(const T* beta, const T* s, const T* upstream, const Strip& strip, T* dx, T* sums) const {
+    TileTerms<T> terms;
+    TileBuffer<T> inner, gradients;
+    const T* at = inside(s, strip.vectors, inner);
+    const bool more = finishes() || (kTails && tails != Tails::kZero) || !dx;
+    const Strip whole = in_buffer(strip);
+    bool first = true;
+    for (const Segment<T>& segment : plan.segments) {
+      terms.template find<true>(plan, segment, at, strip.vectors);
+      const bool last = &segment == &plan.segments.back();
+      const T* so_far = first ? nullptr : gradients.values;
+      const int center = segment.begin + segment.below;
+      const T* own = beta + center * Neurons::kStride;
+      T* to = sums + center * kNativeWidth<T>;
+      const Strip& target = last && !more ? strip : whole;
+      T* out = last && !more ? dx : gradients.values;
+      add_segment_gradients<Neurons>(own, segment, terms, upstream, plan.slope, so_far, target, out, to);
+      first = false;
+    }
+    if constexpr (kTails) {
+      add_gradients_of_tails(s, at, upstream, gradients.values, strip, finishes() ? nullptr : dx, sums);
+    }
+    if (finishes()) {
+      T* by_weight = sums + elements * kNativeWidth<T>;
+      base.add_gradients(weight_of<Neurons>(beta), s, upstream, gradients.values, strip, dx, by_weight);
+    }
   }
 
   template <class Neurons>
@@ -122,9 +97,61 @@ struct GaussianSum {
     return base.form == BaseForm::kFixed ? splat<T>(1) : Neurons::at(beta, elements);
   }
 
+  bool finishes() const { return base.base != Base::kNone; }
+  bool has_linear_tails() const { return kTails && tails == Tails::kLinear; }
+
+  static Strip in_buffer(const Strip& strip) { return {0, kNativeWidth<T>, strip.vectors, kNativeWidth<T>}; }
+
   // Where the kernels are evaluated. NaN stays.
-  KAF_INLINE Vec<T> inside(Vec<T> s) const {
-    return kTails && tails != Tails::kZero ? clamp(s, left, right) : s;
+  const T* inside(const T* s, int64_t vectors, TileBuffer<T>& buffer) const {
+    if (!kTails || tails == Tails::kZero) return s;
+    for (int64_t i = 0; i < vectors; i += kParts) buffer.put(i, clamp(load<T>(s + i * kNativeWidth<T>), left, right));
+    return buffer.values;
+  }
+
+  // To the values in a buffer, or from there to a strip of y if that is not null.
+  template <class Neurons>
+  void add_tails(const T* beta, const T* s, const T* at, T* values, const Strip& strip, T* y) const {
+    const Strip whole = in_buffer(strip);
+    const Vec<T> left_slope = Neurons::at(beta, size), right_slope = Neurons::at(beta, size + 1);
+    for (int64_t i = 0; i < strip.vectors; i += kParts) {
+      const Vec<T> here = load<T>(s + i * kNativeWidth<T>), edge = load<T>(at + i * kNativeWidth<T>);
+      Vec<T> result = load<T>(values + i * kNativeWidth<T>);
+      if (any(differing(here, edge))) {  // they rarely do
+        const Vec<T> beyond = here - edge;
+        result = mul_add(beyond, by_sign(beyond, right_slope, left_slope), result);
+      }
+      if (y) {
+        strip.rows<T>(i).put(y, result);
+      } else {
+        whole.rows<T>(i).put(values, result);
+      }
+    }
+  }
+
+  void add_gradients_of_tails(const T* s, const T* at, const T* upstream, T* gradients, const Strip& strip, T* dx,
+                              T* sums) const {
+    const Strip whole = in_buffer(strip);
+    Vec<T> by_left = {}, by_right = {};
+    for (int64_t i = 0; i < strip.vectors; i += kParts) {
+      const Vec<T> here = load<T>(s + i * kNativeWidth<T>), edge = load<T>(at + i * kNativeWidth<T>);
+      Vec<T> result = load<T>(gradients + i * kNativeWidth<T>);
+      if (tails == Tails::kConstant) result = zero_where(differing(edge, here), result);
+      if (tails == Tails::kLinear && any(differing(here, edge))) {
+        const Vec<T> beyond = here - edge, moment = beyond * load<T>(upstream + i * kNativeWidth<T>);
+        by_left = by_left + by_sign(beyond, Vec<T>{}, moment);
+        by_right = by_right + by_sign(beyond, moment, Vec<T>{});
+      }
+      if (dx) {
+        strip.rows<T>(i).put(dx, result);
+      } else {
+        whole.rows<T>(i).put(gradients, result);
+      }
+    }
+    if (tails == Tails::kLinear) {
+      add_to<T>(sums + size * kNativeWidth<T>, by_left);
+      add_to<T>(sums + (size + 1) * kNativeWidth<T>, by_right);
+    }
   }
 
   const Tails tails;

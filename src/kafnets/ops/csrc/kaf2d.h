@@ -12,14 +12,14 @@
 // Kernel values (element, lane) at s and, if wanted, their derivatives without the factor 2 a / spacing.
 template <class T, bool kSlopes>
 KAF_INLINE void kernel_values(const Plan<T>& plan, Vec<T> s, T* values, T* slopes) {
-  for_segments(plan, s, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
+  for_segments(plan, s, [&](const Segment<T>& segment, const Terms<T>& t, bool vanished) __attribute__((always_inline)) {
     const int center = segment.begin + segment.below, end = center + segment.above + 1;
     const auto put = [&](int k, Vec<T> term) __attribute__((always_inline)) {
       const Vec<T> kernel = term * plan.weights[k];
       store<T>(values + k * kWidth<T>, kernel);
       if (kSlopes) store<T>(slopes + k * kWidth<T>, kernel * (plan.places[k] - t.z));
     };
-    if (t.vanished) {
+    if (vanished) {
       for (int k = segment.begin; k < end; ++k) {
         store<T>(values + k * kWidth<T>, Vec<T>{});
         if (kSlopes) store<T>(slopes + k * kWidth<T>, Vec<T>{});
@@ -106,7 +106,7 @@ class Kaf2d {
       const Array<T> packed = by_block(alpha);
       parallel_for(batch_, threads_, [&](int, int64_t begin, int64_t end) {
         Scratch scratch(plan_.size);
-        for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
+        for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows) __attribute__((always_inline)) {
           const T* own = packed.data() + block * kNativeWidth<T> * terms_;
           rows.put_ahead(y, value<OwnNeurons<T>>(own, get_pairs(rows, x), scratch));
         });
@@ -231,7 +231,7 @@ class Kaf2d {
     const Array<T> packed = by_block(alpha);
     const auto add_rows = [&](int64_t begin, int64_t end, T* sums) {
       Scratch scratch(plan_.size);
-      for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows, int64_t) __attribute__((always_inline)) {
+      for_blocks<T>(begin, end, pairs_, [&](int64_t block, const Rows& rows) __attribute__((always_inline)) {
         const int64_t own = block * kNativeWidth<T> * terms_;
         const Pair<T> d = gradients<OwnNeurons<T>>(packed.data() + own, get_pairs(rows, x),
                                                                    rows.get_ahead(upstream), sums + own, scratch);

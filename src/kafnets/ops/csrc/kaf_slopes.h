@@ -69,8 +69,8 @@ struct GaussianSlopes : NothingMore<T> {
   // Calls use(k, start times the k-th Gaussian without its weight, the polynomials there up to the n-th).
   template <class Use>
   KAF_INLINE void for_terms(Vec<T> at, Vec<T> start, int n, const Use& use) const {
-    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t) __attribute__((always_inline)) {
-      if (t.vanished) return;
+    for_segments(plan, at, [&](const Segment<T>& segment, const Terms<T>& t, bool vanished) __attribute__((always_inline)) {
+      if (vanished) return;
       // From the element itself, to all digits, and finite where nothing is left.
       const Vec<T> near = by_sign(t.envelope, at, splat<T>(segment.center));
       const auto give = [&](int k, Vec<T> term) __attribute__((always_inline)) {

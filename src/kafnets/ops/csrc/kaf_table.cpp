@@ -15,13 +15,13 @@ constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, thou
 // takes as long as kOfFormula elements more for each segment (see plan.h) of kPerSegment elements, which is their number at
 // the usual bandwidth; by table, what is given here; and making a table some for each multiply-add.
 // The formula makes use of longer vectors. Where channels are innermost, neurons have to be taken apart first.
-constexpr int64_t kFewestActivations = 32, kOfFormula = 20, kPerSegment = 27;
+constexpr int64_t kFewestActivations = 32, kPerSegment = 27;
 #if defined(__AVX512F__)
-constexpr int64_t kOfTable = 38, kOfTableApart = 52, kOfMaking = 11;
+constexpr int64_t kOfFormula = 32, kOfTable = 46, kOfTableApart = 84, kOfMaking = 16;
 #elif defined(__AVX2__)
-constexpr int64_t kOfTable = 22, kOfTableApart = 28, kOfMaking = 5;
+constexpr int64_t kOfFormula = 32, kOfTable = 31, kOfTableApart = 51, kOfMaking = 12;
 #else
-constexpr int64_t kOfTable = 10, kOfTableApart = 14, kOfMaking = 3;
+constexpr int64_t kOfFormula = 45, kOfTable = 27, kOfTableApart = 37, kOfMaking = 16;
 #endif
 
 std::atomic<int> preferred{0};

@@ -61,13 +61,8 @@ struct Rows {
 
   template <class T>
   KAF_INLINE void put_ahead(T* y, Vec<T> v) const {
-    ask_ahead(y);
-    put(y, v);
-  }
-
-  template <class T>
-  KAF_INLINE void ask_ahead(T* y) const {
     for (int i = 0; i < kParts; ++i) __builtin_prefetch(y + at + i * step + ahead, 1);
+    put(y, v);
   }
 
  private:
@@ -93,6 +88,20 @@ struct Strip {
     const int there = static_cast<int>(std::min<int64_t>(kParts, vectors - vector));
     return Rows{at + vector * step, step, 0, there, lanes, there == kParts && lanes == kNativeWidth<T>};
   }
+
+  // Some vectors from `first` on, as far as they are there.
+  template <class T, int kCount>
+  KAF_INLINE void put(T* y, int64_t first, const Native<T> (&v)[kCount]) const {
+    T* to = y + at + first * step;
+    if (first + kCount > vectors || lanes < kNativeWidth<T>) return put_some<T>(to, vectors - first, v, kCount);
+    for (int i = 0; i < kCount; ++i) store_native<T>(to + i * step, v[i]);
+  }
+
+ private:
+  template <class T>
+  __attribute__((noinline)) void put_some(T* to, int64_t there, const Native<T>* v, int count) const {
+    for (int i = 0; i < count && i < there; ++i) store_some<T>(to + i * step, v[i], lanes);
+  }
 };
 
 constexpr int64_t kTile = 32;  // rows that take turns on a block of neurons, so that its coefficients are still at hand
@@ -104,31 +113,47 @@ struct TileBuffer {
   alignas(64) T values[kTile * kNativeWidth<T>];
 
   KAF_INLINE void put(int64_t row, Vec<T> v) { store<T>(values + row * kNativeWidth<T>, v); }
-};
 
-struct NoFinish {
-  void operator()(int64_t, const Strip&) const {}
-};
+  // A strip of x. What will be needed `next` from there is asked for meanwhile.
+  KAF_INLINE void take(const T* x, const Strip& strip, int64_t next) {
+    ask(x, strip, next);
+    for (int64_t row = 0; row < strip.vectors; row += kParts) put(row, strip.rows<T>(row).get(x));
+  }
 
-// Calls body(block, rows, their number in the tile) for all rows and all blocks of up to kNativeWidth neurons, and
-// finish(block, strip) after a tile's.
-template <class T, class Body, class Finish = NoFinish>
-KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Body& body, const Finish& finish = {}) {
-  constexpr int64_t kAhead = 4;
-  for (int64_t tile = begin; tile < end; tile += kTile) {
-    const int64_t stop = std::min(end, tile + kTile), next_block = kNativeWidth<T> - (stop - tile) * neurons;
-    for (int64_t first = 0; first < neurons; first += kNativeWidth<T>) {
-      const int count = static_cast<int>(std::min<int64_t>(kNativeWidth<T>, neurons - first));
-      const Strip strip{tile * neurons + first, neurons, stop - tile, count};
-      const int64_t block = first / kNativeWidth<T>;
-      for (int64_t row = tile; row < stop; row += kParts) {
-        Rows rows = strip.rows<T>(row - tile);
-        rows.ahead = kAhead * neurons + (row + kAhead < stop ? 0 : next_block);
-        body(block, rows, row - tile);
-      }
-      finish(block, strip);
+  // Into the second cache: rows that are a power of two apart would drive each other out of the nearest.
+  template <bool kToWrite = false>
+  static KAF_INLINE void ask(const T* x, const Strip& strip, int64_t next) {
+    for (int64_t row = 0; row < strip.vectors; ++row) {
+      __builtin_prefetch(x + strip.at + next + row * strip.step, kToWrite, 2);
     }
   }
+};
+
+// Calls body(block, strip, from there to the next strip) for all tiles of rows and all blocks of up to kNativeWidth neurons.
+template <class T, class Body>
+KAF_INLINE void for_strips(int64_t begin, int64_t end, int64_t neurons, const Body& body) {
+  for (int64_t tile = begin; tile < end; tile += kTile) {
+    const int64_t rows = std::min(kTile, end - tile);
+    for (int64_t first = 0; first < neurons; first += kNativeWidth<T>) {
+      const int64_t count = std::min<int64_t>(kNativeWidth<T>, neurons - first);
+      const int64_t next = first + count < neurons ? kNativeWidth<T> : kTile * neurons - first;
+      body(first / kNativeWidth<T>, Strip{tile * neurons + first, neurons, rows, static_cast<int>(count)}, next);
+    }
+  }
+}
+
+// Calls body(block, rows) for all rows and all blocks of up to kNativeWidth neurons.
+template <class T, class Body>
+KAF_INLINE void for_blocks(int64_t begin, int64_t end, int64_t neurons, const Body& body) {
+  constexpr int64_t kAhead = 4;
+  for_strips<T>(begin, end, neurons, [&](int64_t block, const Strip& strip, int64_t) __attribute__((always_inline)) {
+    const int64_t next_block = kNativeWidth<T> - strip.vectors * neurons;
+    for (int64_t row = 0; row < strip.vectors; row += kParts) {
+      Rows rows = strip.rows<T>(row);
+      rows.ahead = kAhead * neurons + (row + kAhead < strip.vectors ? 0 : next_block);
+      body(block, rows);
+    }
+  });
 }
 
 // Channels before the positions: for one channel, `batch` runs of `positions` values, `step` apart. A vector
@@ -286,14 +311,16 @@ void add_lanes_and_clear(double* totals, T* sums, int64_t terms) {
 template <class T>
 struct OwnNeurons {
   static constexpr int kStride = kNativeWidth<T>;
-  static KAF_INLINE Vec<T> at(const T* coefficients, int64_t term) {
-    return for_all_parts<T>(load_native<T>(coefficients + term * kStride));
+  static KAF_INLINE Native<T> native(const T* coefficients, int64_t term) {
+    return load_native<T>(coefficients + term * kStride);
   }
+  static KAF_INLINE Vec<T> at(const T* coefficients, int64_t term) { return for_all_parts<T>(native(coefficients, term)); }
 };
 
 template <class T>
 struct OneNeuron {
   static constexpr int kStride = 1;
+  static KAF_INLINE Native<T> native(const T* coefficients, int64_t term) { return coefficients[term] - Native<T>{}; }
   static KAF_INLINE Vec<T> at(const T* coefficients, int64_t term) { return splat<T>(coefficients[term]); }
 };
 

@@ -48,13 +48,20 @@ struct Segment {
   T up, up_rest, down, down_rest;  // exp(-2 a M) and exp(2 a M), with the relative errors of all these roundings
 };
 
+// Apart from the lists, so that loops can work with a copy that no store can change, as far as the compiler knows.
 template <class T>
-struct Plan {
-  int size;
-  T slope;                   // 2 a / h
+struct PlanConstants {
   T to_power, limit;         // x = to_power * (s - c), by which exp(2 a z) = 2^x; beyond limit nothing is left
   T to_z;                    // z = to_z * x
   T quarter, quarter_rest;   // exp(-a z^2) = 2^(quarter x^2), the factor in two parts
+};
+
+template <class T>
+struct Plan : PlanConstants<T> {
+  using PlanConstants<T>::to_power, PlanConstants<T>::limit, PlanConstants<T>::to_z, PlanConstants<T>::quarter,
+      PlanConstants<T>::quarter_rest;
+  int size;
+  T slope;                   // 2 a / h
   std::vector<Segment<T>> segments;
   T limit_of_all;            // beyond that from the middle segment's center, no segment has anything left
   bool shares;               // whether the segments' ratios are found from that of the middle one

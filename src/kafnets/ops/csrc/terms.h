@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exponential.h"
+#include "layout.h"
 #include "plan.h"
 
 template <class T>
@@ -9,13 +10,12 @@ struct Terms {
   Vec<T> z;         // distance from the center, in spacings
   Vec<T> up, down;  // exp(2 a z) and its inverse: the ratio of neighboring terms
   Vec<T> envelope;  // 2^kBias exp(-a z^2), made to fit the rounded ratio
-  bool vanished;    // in all lanes
 };
 
 // x, counted from the segment's center. The difference first: near the center it is exact, however far from 0 the two
 // are.
 template <class T>
-KAF_INLINE Vec<T> exponent_of(const Plan<T>& plan, const Segment<T>& segment, Vec<T> s) {
+KAF_INLINE Vec<T> exponent_of(const PlanConstants<T>& plan, const Segment<T>& segment, Vec<T> s) {
   return mul_add(s - segment.center, splat<T>(plan.to_power), splat<T>(segment.offset));
 }
 
@@ -33,7 +33,7 @@ struct Shared {
 
 template <class T>
 KAF_INLINE Shared<T> shared_by_segments(const Plan<T>& plan, Vec<T> s) {
-  const Vec<T> wanted = exponent_of(plan, plan.segments[plan.segments.size() / 2], s);
+  const Vec<T> wanted = exponent_of<T>(plan, plan.segments[plan.segments.size() / 2], s);
   const Vec<T> x = clamp(wanted, -plan.limit_of_all, plan.limit_of_all);
   return {x, power_pair(x)};
 }
@@ -54,41 +54,109 @@ KAF_INLINE PowerPair<T> ratio_of(const Segment<T>& segment, const Shared<T>& sha
   return result;
 }
 
-// With `shared`, or without where it is null.
+// What segments of any length have: x within the segment's reach, and 2^kBias exp(-a z^2).
 template <class T>
-KAF_INLINE Terms<T> terms_of(const Plan<T>& plan, const Segment<T>& segment, const Shared<T>* shared, Vec<T> s) {
-  Terms<T> result;
+struct Start {
+  Vec<T> x;
+  Mask<T> outside;
+  Vec<T> envelope;
+};
+
+template <class T>
+KAF_INLINE Start<T> start_of(const PlanConstants<T>& plan, const Segment<T>& segment, Vec<T> s) {
   const Vec<T> wanted = exponent_of(plan, segment, s), x = clamp(wanted, -plan.limit, plan.limit);
   const Mask<T> outside = differing(x, wanted);
-  result.vanished = plan.skips && all(outside);
-  if (result.vanished) return result;
-  result.z = x * plan.to_z;
   // The exponent reaches 160, where one rounding would cost 110 of the result's: keep what is lost.
   const Vec<T> quarter = splat<T>(plan.quarter), square = x * x;
-  const Whole<T> whole = round_product(square, quarter);
-  const Vec<T> rest = mul_add(square, splat<T>(plan.quarter_rest), fma(x, x, -square) * quarter);
-  const Vec<T> f = fma(square, quarter, -whole.n) + rest;
-  const Vec<T> envelope = zero_where(outside, power_of_two<Range<T>::kBias>(whole, f));
-  if (segment.below + segment.above == 0) {
-    result.up = result.down = Vec<T>{};
-    result.envelope = envelope;
-    return result;
-  }
-  // The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or
-  // nearest: with that many roundings made up for in the envelope, the others are wrong by the difference.
-  const PowerPair<T> ratio = shared ? ratio_of(segment, *shared, x, outside) : power_pair(x);
-  result.up = ratio.up;
-  result.down = ratio.down;
-  const Vec<T> nearest = clamp(result.z, T(-segment.below), T(segment.above));
-  const Vec<T> rounding = by_sign(x, ratio.up_rest, -ratio.down_rest);
-  result.envelope = mul_add(envelope * nearest, rounding, envelope);
-  return result;
+  const Exponent<T> whole = exponent_from(mul_add(square, quarter, splat<T>(ExpConstants<T>::kMagic)));
+  const Vec<T> rough = mul_add(square, splat<T>(plan.quarter_rest), fma(square, quarter, -whole.n));
+  const Vec<T> fraction = small_power(mul_add(fma(x, x, -square), quarter, rough));
+  return {x, outside, zero_where(outside, whole.template raise<Range<T>::kBias>(fraction))};
 }
 
-// Calls use(segment, its terms) for all segments.
+// The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or nearest: with
+// that many roundings made up for in the envelope, the others are wrong by the difference.
+template <class T>
+KAF_INLINE Vec<T> corrected(Vec<T> envelope, const Segment<T>& segment, Vec<T> z, Vec<T> rounding) {
+  const Vec<T> nearest = lesser(splat<T>(T(segment.below)), absolute(z));
+  return mul_add(envelope * nearest, rounding, envelope);
+}
+
+template <class T>
+KAF_INLINE Terms<T> terms_of(const PlanConstants<T>& plan, const Segment<T>& segment, Vec<T> s) {
+  const Start<T> start = start_of(plan, segment, s);
+  const LargerPower<T> ratio = larger_power(absolute(start.x));
+  const Vec<T> z = start.x * plan.to_z;
+  return {z, by_sign_bit(start.x, ratio.larger, ratio.smaller), by_sign_bit(start.x, ratio.smaller, ratio.larger),
+          corrected(start.envelope, segment, z, ratio.rest)};
+}
+
+template <class T>
+KAF_INLINE Terms<T> terms_of(const PlanConstants<T>& plan, const Segment<T>& segment, const Shared<T>& shared, Vec<T> s) {
+  const Start<T> start = start_of(plan, segment, s);
+  const PowerPair<T> ratio = ratio_of(segment, shared, start.x, start.outside);
+  const Vec<T> z = start.x * plan.to_z;
+  return {z, ratio.up, ratio.down,
+          corrected(start.envelope, segment, z, by_sign_bit(start.x, ratio.up_rest, ratio.down_rest))};
+}
+
+// Of a segment that has one element.
+template <class T>
+KAF_INLINE Terms<T> single_term(const PlanConstants<T>& plan, const Segment<T>& segment, Vec<T> s) {
+  const Start<T> start = start_of(plan, segment, s);
+  // NaN, where x is.
+  return {start.x * plan.to_z, Vec<T>{}, Vec<T>{}, mul_add(start.x, Vec<T>{}, start.envelope)};
+}
+
+// The terms of one segment at a tile's activations, for a second loop. What that computes is ready when it begins: waiting
+// for the terms of its own vector, it would keep the processor from those of the next.
+template <class T>
+struct TileTerms {
+  static constexpr int kSize = kTile * kNativeWidth<T>;
+  alignas(64) T z[kSize], up[kSize], down[kSize], envelope[kSize];
+
+  // From `vectors` vectors of activations, one after the other. Only slopes need z.
+  template <bool kSlopes>
+  void find(const Plan<T>& plan, const Segment<T>& segment, const T* s, int64_t vectors) {
+    if (segment.below == 0) {
+      fill<kSlopes, true>(plan, segment, s, vectors);
+    } else {
+      fill<kSlopes, false>(plan, segment, s, vectors);
+    }
+  }
+
+ private:
+  // Arguments that no store can change, as far as the compiler knows.
+  template <bool kSlopes, bool kSingle>
+  __attribute__((noinline)) void fill(const PlanConstants<T> plan, const Segment<T> segment, const T* s, int64_t vectors) {
+    for (int64_t at = 0; at < vectors * kNativeWidth<T>; at += kWidth<T>) {
+      const Vec<T> here = load<T>(s + at);
+      const Terms<T> terms = kSingle ? single_term(plan, segment, here) : terms_of(plan, segment, here);
+      if (kSlopes) store<T>(z + at, terms.z);
+      store<T>(up + at, terms.up);
+      store<T>(down + at, terms.down);
+      store<T>(envelope + at, terms.envelope);
+    }
+  }
+};
+
+// Calls use(segment, its terms, whether nothing is left of them in any lane) for all segments.
 template <class T, class Use>
 KAF_INLINE void for_segments(const Plan<T>& plan, Vec<T> s, const Use& use) {
   Shared<T> shared;
   if (plan.shares) shared = shared_by_segments(plan, s);
-  for (const Segment<T>& segment : plan.segments) use(segment, terms_of(plan, segment, plan.shares ? &shared : nullptr, s));
+  for (const Segment<T>& segment : plan.segments) {
+    if (plan.skips) {
+      const Vec<T> x = exponent_of<T>(plan, segment, s);
+      if (all(differing(clamp(x, -plan.limit, plan.limit), x))) {
+        use(segment, Terms<T>{}, true);
+        continue;
+      }
+    }
+    if (segment.below == 0) {
+      use(segment, single_term<T>(plan, segment, s), false);
+    } else {
+      use(segment, plan.shares ? terms_of<T>(plan, segment, shared, s) : terms_of<T>(plan, segment, s), false);
+    }
+  }
 }

@@ -205,8 +205,15 @@ KAF_INLINE Native<float> native_fma(Native<float> a, Native<float> b, Native<flo
   return (Native<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #elif defined(__ARM_NEON)
   return (Native<float>)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(__SSE2__)
+  // Exact in double but for the sum, whose second rounding is harmless here.
+  const auto half = [](__m128 p, __m128 q, __m128 r) {
+    return _mm_cvtpd_ps(_mm_add_pd(_mm_mul_pd(_mm_cvtps_pd(p), _mm_cvtps_pd(q)), _mm_cvtps_pd(r)));
+  };
+  const auto high = [](Native<float> v) { return _mm_movehl_ps((__m128)v, (__m128)v); };
+  return (Native<float>)_mm_movelh_ps(half((__m128)a, (__m128)b, (__m128)c), half(high(a), high(b), high(c)));
 #else
-  Native<float> result;  // exact in double but for the sum, whose second rounding is harmless here
+  Native<float> result;
   for (int i = 0; i < kNativeWidth<float>; ++i) result[i] = static_cast<float>(double(a[i]) * b[i] + c[i]);
   return result;
 #endif
@@ -308,6 +315,26 @@ KAF_INLINE Mask<T> differing(Vec<T> a, Vec<T> b) {
 template <class T>
 KAF_INLINE Vec<T> by_sign(Vec<T> sign, Vec<T> positive, Vec<T> negative) {
   return by_parts([](Native<T> by, Native<T> p, Native<T> q) { return by > T(0) ? p : q; }, sign, positive, negative);
+}
+
+// By the sign bit of the first, which takes one instruction: the second where it is not set, else the third.
+KAF_INLINE Native<float> native_by_sign_bit(Native<float> by, Native<float> clear, Native<float> set) {
+#if defined(__AVX512F__)
+  return (Native<float>)_mm512_mask_mov_ps((__m512)clear, _mm512_movepi32_mask((__m512i)by), (__m512)set);
+#elif defined(__AVX2__)
+  return (Native<float>)_mm256_blendv_ps((__m256)clear, (__m256)set, (__m256)by);
+#else
+  return (NativeInt<float>)by < 0 ? set : clear;
+#endif
+}
+
+KAF_INLINE Native<double> native_by_sign_bit(Native<double> by, Native<double> clear, Native<double> set) {
+  return (NativeInt<double>)by < 0 ? set : clear;
+}
+
+template <class T>
+KAF_INLINE Vec<T> by_sign_bit(Vec<T> sign, Vec<T> clear, Vec<T> set) {
+  return by_parts([](Native<T> by, Native<T> p, Native<T> q) { return native_by_sign_bit(by, p, q); }, sign, clear, set);
 }
 
 #if defined(__AVX512F__)
