@@ -17,6 +17,8 @@ from kafnets.paper.claims import verdicts
 from kafnets.paper.confirmatory import Judged, judge
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.plan import Plan
+from kafnets.paper.policy_study import PolicyPlan, policy_table
+from kafnets.paper.policy_study import judge as judge_policies
 
 DOCUMENTS = (
     Path("README.md"),
@@ -102,6 +104,9 @@ GENERATED: dict[str, Maker] = {
     "cifar10-short": _titled(partial(tables.modules, profile="short")),
     "policies": _table(tables.policies),
     "policy-tests": _table(tables.policy_tests),
+    "policy-study": lambda evidence: policy_table(
+        judge_policies(PolicyPlan.of(evidence.results.parent), evidence)
+    ).markdown(),
     "wider": _table(tables.wider_scores),
     "chosen-settings": _table(tables.chosen_settings),
     "recipe-variants": _table(tables.variants),
