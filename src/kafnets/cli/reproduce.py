@@ -90,7 +90,7 @@ reproduce.command(
     "cifar10",
     help="CIFAR-10, small photographs: two to five convolutional modules.\n\nExample: kafnets reproduce "
     "cifar10 --profile small --layers 2,3",
-)(_supervised("cifar10", ("paper", "short", "small", "quick")))
+)(_supervised("cifar10", ("paper", "long", "short", "medium", "small", "quick")))
 
 
 @reproduce.command("rl")

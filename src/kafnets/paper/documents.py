@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from kafnets import files
-from kafnets.benchmark import acting, frameworks, instruction_sets, peers, report, rivals, training
+from kafnets.benchmark import acting, frameworks, images, instruction_sets, peers, report, rivals, training
 from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
 from kafnets.paper import tables, verdict_tables
@@ -38,7 +38,7 @@ def _table(make: Callable[[Evidence], Table]) -> Maker:
 def _titled(make: Callable[[Evidence], Table]) -> Maker:
     def text(evidence: Evidence) -> str:
         table = make(evidence)
-        return f"**{table.title}**\n\n{table.markdown()}"
+        return f"**{table.title}**\n\n{table.markdown() if table.rows else 'No run is stored yet.'}"
 
     return text
 
@@ -101,7 +101,9 @@ GENERATED: dict[str, Maker] = {
     "dictionary-sizes": _table(tables.dictionary_sizes),
     "susy": _titled(partial(tables.susy, profiles=["sample"])),
     "cifar10-small": _titled(partial(tables.modules, profile="small")),
+    "cifar10-medium": _titled(partial(tables.modules, profile="medium")),
     "cifar10-short": _titled(partial(tables.modules, profile="short")),
+    "cifar10-long": _titled(partial(tables.modules, profile="long")),
     "policies": _table(tables.policies),
     "policy-tests": _table(tables.policy_tests),
     "policy-study": lambda evidence: policy_table(
@@ -120,6 +122,7 @@ GENERATED: dict[str, Maker] = {
     "speed-instruction-sets": _instruction_sets,
     "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
     "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
+    "speed-images": _measured("images", lambda result: images.tables(result)[0]),
     "speed-peers": _measured("peers", lambda result: peers.tables(result)[0], report.bars_table),
     "acting": _measured("acting", lambda result: acting.tables(result)[0]),
     "framework-errors": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[
