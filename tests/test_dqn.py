@@ -1,15 +1,19 @@
 """The study of deep Q-learning."""
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks.dqn import run
+from benchmarks.dqn import page, run
 from benchmarks.study import Run
+from benchmarks.tables.run import stored
 from kafnets.nn import KAF
+from tests.paper.test_plan import git
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,6 +68,75 @@ def test_the_pilot_decides_when_it_is_finished() -> None:
     lines.append(line(task, method, low, 100, 1e6))  # of the study: chooses nothing
     assert run.rates(lines) == {(task, method): high}
     assert run.rates(lines[1:]) == {}
+
+
+def whole(task: str, method: str, rate: float, seed: int, area: float) -> dict[str, Any]:
+    scores = {"area": area, "final": 2 * area, "greedy": 3 * area}
+    rest = {"curve": [area] * run.POINTS, "width": 64, "parameters": 7170, "seconds": {"fit_cpu": 60.0}}
+    return line(task, method, rate, seed, area) | rest | {"scores": scores}
+
+
+def finished(kaf: float) -> list[dict[str, Any]]:
+    """All runs, with noise of standard deviation 1 and so much more area for KAFs per neuron."""
+    noise = np.random.default_rng(0)
+    low, lines = run.RATES[0], []
+    for task, method in itertools.product(run.TASKS, run.METHODS):
+        mean = {"kaf": 50 + kaf, "tanh": 49.0}.get(method, 50.0)
+        lines += [
+            whole(task, method, rate, seed, mean - 10 * rate) for rate in run.RATES for seed in run.PILOT
+        ]
+        lines += [whole(task, method, low, seed, mean + noise.standard_normal()) for seed in run.FRESH]
+    return lines
+
+
+def test_tables_follow_the_plan() -> None:
+    lines = finished(kaf=5.0)
+    assert page.fixed_one(lines) == dict.fromkeys(run.TASKS, "relu")
+    shown = page.tests_table(lines)
+    own = [row for row in shown.rows if row[0] == "CartPole-v1"]
+    assert [row[1:3] for row in own] == [
+        ("kaf", "relu"),
+        ("kaf, one per layer", "relu"),
+        ("kaf, one per layer", "kaf"),
+        ("rational, one per layer", "relu"),
+    ]
+    assert {row[3] for row in own} == {"16"}
+    assert float(own[0][5]) < 0.001 < float(own[1][5])
+    areas = [
+        [
+            each["scores"]["area"]
+            for each in lines
+            if each["seed"] >= 100 and each["task"] == "CartPole-v1" and each["method"] == method
+        ]
+        for method in ("kaf", "relu")
+    ]
+    assert own[0][4].startswith(f"{np.mean(areas[0]) - np.mean(areas[1]):+.1f} (")
+    assert own[3][5] == "-"  # not judged
+    assert len(page.score_table(lines).rows) == 10
+    assert page.score_table(lines).rows[0][:3] == ("CartPole-v1", "relu", "2 x 64")
+    assert len(page.picture(lines).axes) == 2
+
+
+def test_unfinished_studies_have_no_p_values() -> None:
+    lines = finished(kaf=5.0)[:-1]
+    shown = page.tests_table(lines)
+    assert {row[5] for row in shown.rows} == {"-"}
+    assert {row[3] for row in shown.rows if row[0] == "LunarLander-v3"} == {"15"}
+    pilot = [each for each in lines if each["seed"] < 100]
+    assert page.judged(pilot) == {}
+    assert page.NONE_YET in page.page("<!-- generated: dqn-tests -->\n<!-- end -->", pilot)
+
+
+def test_the_page_says_what_is_stored() -> None:
+    lines = list(stored(ROOT / run.OUTPUT))
+    text = (ROOT / page.PAGE).read_text(encoding="utf-8")
+    assert page.page(text, lines) == text
+    assert (ROOT / page.PICTURE).exists() == bool(page.judged(lines))
+    planned = (ROOT / "benchmarks/dqn/PLAN.md").read_bytes()
+    for commit in {each["provenance"]["commit"] for each in lines}:
+        assert "uncommitted" not in commit
+        if git("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0:
+            assert git("show", f"{commit}:benchmarks/dqn/PLAN.md").stdout == planned
 
 
 def test_one_function_per_layer_is_one() -> None:

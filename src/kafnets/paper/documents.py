@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -141,13 +141,23 @@ def written(root: Path, path: Path, evidence: Evidence) -> str:
             f"--folder must be a checkout of kafnets, with {path} in it, got {str(root)!r}"
         )
 
+    makers = {name: partial(make, evidence) for name, make in GENERATED.items()}
+    try:
+        return filled((root / path).read_text(encoding="utf-8"), makers)
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]}") from None
+
+
+def filled(text: str, makers: Mapping[str, Callable[[], str]]) -> str:
+    """A document with its tables, each made by the name that stands in its marker."""
+
     def replaced(block: re.Match[str]) -> str:
         name = block[1]
-        if name not in GENERATED:
-            raise ValueError(f"{path}: nothing is called {name!r}: there are {', '.join(GENERATED)}")
-        return f"<!-- generated: {name} -->\n\n{GENERATED[name](evidence)}\n\n<!-- end -->"
+        if name not in makers:
+            raise KeyError(f"nothing is called {name!r}: there are {', '.join(makers)}")
+        return f"<!-- generated: {name} -->\n\n{makers[name]()}\n\n<!-- end -->"
 
-    return BLOCK.sub(replaced, (root / path).read_text(encoding="utf-8"))
+    return BLOCK.sub(replaced, text)
 
 
 def stale(root: Path) -> list[Path]:
