@@ -15,7 +15,7 @@ from kafnets.comparison.summary import Cell
 from kafnets.paper import rl
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.policy_study import PLAN, PolicyPlan, judge, policy_table
-from kafnets.paper.store import FRESH
+from kafnets.paper.store import FRESH, Store
 from kafnets.paper.verdicts import Outcome
 from kafnets.rl import ppo
 from tests.paper.test_plan import git
@@ -135,3 +135,13 @@ def test_the_command_runs_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert result.exit_code == 0, result.output
     assert "4 of 4 planned runs are finished" in result.output
     assert (tmp_path / "runs/rl/1-steps/inverted_pendulum/kaf-2x64/seed-101/DONE").exists()
+
+    store = tmp_path / "results"
+    store.mkdir()
+    assert len(Store(store).add(tmp_path / "runs")) == 4
+    assert {path.name for path in store.iterdir()} == {"rl-confirmatory.jsonl", "SHA256SUMS"}
+    assert Evidence(store).policies(1, "inverted_pendulum") == []
+    (judged,) = judge(PolicyPlan.of(tmp_path), Evidence(store))
+    assert judged.ours is not None
+    assert set(judged.ours.test) == {100, 101}
+    assert judged.outcome is not Outcome.UNFINISHED
