@@ -62,7 +62,7 @@ def table(path: Path, unit: str, digits: int) -> str:
     ]
     for (task, method), lines in chosen(path).items():
         test, validation = (
-            _spread([each["scores"][part] for each in lines], digits) for part in ("test", "validation")
+            spread([each["scores"][part] for each in lines], digits) for part in ("test", "validation")
         )
         seconds = fmean(each["seconds"]["fit_cpu"] for each in lines)
         rows.append(
@@ -95,7 +95,8 @@ def comparison(path: Path, task: str, method: str, reference: str) -> str:
     return f"{task}: {method} minus {reference} {mean:+.2f}, from {mean - half:+.2f} to {mean + half:+.2f}"
 
 
-def _spread(values: Sequence[float], digits: int) -> str:
+def spread(values: Sequence[float], digits: int) -> str:
+    """Mean and standard deviation."""
     return (
         f"{fmean(values):.{digits}f} ± {stdev(values):.{digits}f}"
         if len(values) > 1

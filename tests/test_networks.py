@@ -1,5 +1,6 @@
 """The network builders."""
 
+import copy
 import functools
 
 import pytest
@@ -89,6 +90,25 @@ def test_the_papers_convolutional_network() -> None:
     halves = kafnets.cnn(modules=2, activation="kaf2d")
     assert isinstance(halves[4], nn.Conv2d)
     assert halves[4].in_channels == 75
+
+
+@pytest.mark.parametrize("name", ["elu", "kaf", "kaf2d"])
+def test_convolutional_networks_compute_with_channels_last(name: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    network = kafnets.cnn(3, 8, 2, 4, name, filters=6, dropout=0.0, generator=generator)
+    images = torch.randn(5, 3, 8, 8, generator=generator)
+    inner = network[:3](images)
+    assert inner.is_contiguous(memory_format=torch.channels_last)
+    assert not inner.is_contiguous()
+    plain = copy.deepcopy(network).to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    assert plain[:3](images).is_contiguous()
+    for each in (network, plain):
+        each(images).square().sum().backward()
+    torch.testing.assert_close(network(images), plain(images))
+    for one, two in zip(network.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, two.grad, rtol=1e-4, atol=1e-5)
+    network.load_state_dict(plain.state_dict())
+    assert network[:3](images).is_contiguous(memory_format=torch.channels_last)
 
 
 def test_dropout() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.deployment import command_line, pruning, runtimes, walk
 from kafnets.files import write
-from kafnets.paper.documents import BLOCK
+from kafnets.paper.documents import filled
 
 PAGES = (Path("docs/models.md"), Path("docs/export.md"), Path("docs/tutorials/deploy.md"))
 
@@ -38,9 +38,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
 
 def written(text: str) -> str:
     """A page with its tables."""
-    return BLOCK.sub(
-        lambda block: f"<!-- generated: {block[1]} -->\n\n{BLOCKS[block[1]]()}\n\n<!-- end -->", text
-    )
+    return filled(text, BLOCKS)
 
 
 def main() -> None:

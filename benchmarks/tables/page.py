@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.tables import suite, summary
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.files import write
-from kafnets.paper.documents import BLOCK
+from kafnets.paper.documents import filled
 
 PAGE = Path("docs/tables.md")
 DEFAULTS = ("kafnets", "kafnets-before", "mlp", "boosting", "lightgbm", "forest")
@@ -100,9 +100,7 @@ def page(text: str, lines: Sequence[Mapping[str, Any]]) -> str:
         "tables-times": lambda: times(lines),
         "tables-made-with": lambda: made_with(lines),
     }
-    return BLOCK.sub(
-        lambda block: f"<!-- generated: {block[1]} -->\n\n{blocks[block[1]]()}\n\n<!-- end -->", text
-    )
+    return filled(text, blocks)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 python -m benchmarks.when.summary
 """
 
+from functools import partial
 from pathlib import Path
 
 from matplotlib import rc_context
@@ -13,7 +14,7 @@ from benchmarks.when.results import Lines
 from benchmarks.when.run import OUTPUT
 from benchmarks.when.tables import GENERATED
 from kafnets import files
-from kafnets.paper.documents import BLOCK
+from kafnets.paper.documents import filled
 
 PAGE = Path("docs/when-to-use.md")
 
@@ -25,12 +26,11 @@ def picture_path(name: str) -> Path:
 
 def written(text: str, lines: Lines) -> str:
     """The page with its tables."""
-    return BLOCK.sub(
-        lambda block: (
-            f"<!-- generated: {block[1]} -->\n\n{GENERATED[block[1]](lines).markdown()}\n\n<!-- end -->"
-        ),
-        text,
-    )
+
+    def shown(name: str) -> str:
+        return GENERATED[name](lines).markdown()
+
+    return filled(text, {name: partial(shown, name) for name in GENERATED})
 
 
 def main() -> None:

@@ -171,7 +171,8 @@ def cnn(
     Each module is a convolution with stride 1, the activation, max-pooling over 3 x 3 with stride 2, and
     dropout; the result is flattened for one linear map. The paper does not say how borders are padded. Its
     five modules fit 32 x 32 pixels only if convolutions preserve the size and pooling halves it, as they do
-    here.
+    here. Weights are in the memory format ``torch.channels_last``, so that all modules compute in it whatever
+    the images have: on CPUs, pooling and convolutions then take less time.
 
     >>> kafnets.cnn(3, 32, 2, 10, "kaf", filters=16)(torch.randn(5, 3, 32, 32)).shape
     torch.Size([5, 10])
@@ -221,7 +222,7 @@ def cnn(
         layers += [*block, nn.MaxPool2d(3, stride=2, padding=1), *_dropout(activation, share)]
         height, breadth = (height + 1) // 2, (breadth + 1) // 2
     layers += [nn.Flatten(), linear(width * height * breadth, outputs)]
-    return nn.Sequential(*layers)
+    return nn.Sequential(*layers).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def _nonlinear(

@@ -8,7 +8,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from kafnets.benchmark import instruction_sets, kernels, memory, peers, rivals, training
+from kafnets.benchmark import images, instruction_sets, kernels, memory, peers, rivals, training
 from kafnets.benchmark.correctness import error_ratios
 from kafnets.cli import app
 from kafnets.ops import native
@@ -54,6 +54,24 @@ def test_bench_stores_and_draws_a_result(tmp_path: Path, monkeypatch: pytest.Mon
     assert result["provenance"]["versions"]["torch"]
     assert len(result["bars"]) == 14
     assert (tmp_path / "kernels.png").stat().st_size > 10_000
+
+
+def test_bench_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "FILTERS", (4,))
+    monkeypatch.setattr(images, "BATCH", 20)
+    monkeypatch.setattr(images, "interleaved", _few)
+    command = ["bench", "images", "--quick", "--output", str(tmp_path)]
+    outcome = CliRunner().invoke(app, command, env={"COLUMNS": "140"})
+    assert outcome.exit_code == 0, outcome.output
+    result = json.loads((tmp_path / "images.json").read_text())
+    assert [(each["activation"], each["modules"]) for each in result["times"]["4"]] == list(images.NETWORKS)
+    (table,) = images.tables(result)
+    assert table.rows[0][4] == "1.00"
+    one, two = (images.network("kaf", 2, 4, variant) for variant in (images.OURS, images.CONTIGUOUS))
+    with torch.no_grad():
+        next(two.parameters()).add_(1)
+    with pytest.raises(AssertionError):
+        images.check(one, two, torch.ones(1, 3, 32, 32))
 
 
 @pytest.mark.skipif(native.kernels is None, reason="the native kernels were not built")

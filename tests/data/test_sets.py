@@ -25,6 +25,7 @@ from kafnets.cli import app
 from kafnets.data import cifar10, folder, sensorless, susy
 from kafnets.data.download import download
 from kafnets.data.package_sets import PackagedTable
+from tests.data.susy_file import susy_file
 
 
 @pytest.fixture
@@ -328,19 +329,10 @@ def test_originals_that_are_something_else(data_folder: Path) -> None:
             data.load("sensorless")
 
 
-def _susy_text(rows: int) -> str:
-    generator = np.random.default_rng(0)
-    table = np.column_stack([np.arange(rows) % 2, generator.normal(size=(rows, 18))])
-    stream = io.StringIO()
-    np.savetxt(stream, table, fmt="%.18e", delimiter=",")
-    return stream.getvalue()
-
-
 def test_susy_is_read_in_pieces_and_divided_officially(
     data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with gzip.open(data_folder / "SUSY.csv.gz", "wt") as stream:
-        stream.write(_susy_text(1000))
+    (data_folder / "SUSY.csv.gz").write_bytes(susy_file(1000))
     monkeypatch.setattr(susy, "CHUNK", 70)
     monkeypatch.setattr(susy, "HELD_OUT", 100)
     splits = data.load("susy", seed=3)
@@ -370,8 +362,7 @@ def test_samples_of_susy_are_checked(data_folder: Path) -> None:
 
 def test_damaged_susy(tmp_path: Path) -> None:
     path = tmp_path / "SUSY.csv.gz"
-    packed = gzip.compress(_susy_text(500).encode())
-    path.write_bytes(packed[:-200])
+    path.write_bytes(susy_file(500)[:-200])
     with pytest.raises(ValueError, match="is truncated or damaged"):
         susy.read_original(path)
     for content in (b"1,2,3\n", b"a,b\n", b"1.0," + b"2.0," * 17 + b"\n"):

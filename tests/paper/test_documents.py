@@ -17,6 +17,7 @@ from kafnets.paper import cifar10, documents, susy, tables, wider
 from kafnets.paper.claims import verdicts
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.plan import PLAN
+from kafnets.paper.policy_study import PLAN as POLICY_PLAN
 from kafnets.paper.published import REVIEWED
 from kafnets.paper.store import Store
 from kafnets.paper.verdicts import Outcome
@@ -37,7 +38,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("results", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "README.md", tmp_path)
-    for path in (*documents.DOCUMENTS[1:], documents.DIAGRAM, documents.FOREST, PLAN):
+    for path in (*documents.DOCUMENTS[1:], documents.DIAGRAM, documents.FOREST, PLAN, POLICY_PLAN):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path

@@ -1,7 +1,7 @@
 """Verdicts on claims, from tests over seeds."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from kafnets.comparison.statistics import equivalence_test, holm, paired_test
 from kafnets.comparison.summary import Cell
 from kafnets.paper import verdicts
+from kafnets.paper.claims import CLAIMS
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.verdicts import Outcome
 
@@ -65,6 +66,26 @@ def test_claims_are_as_sure_as_their_least_sure_test() -> None:
 def p_of(question: verdicts.Question) -> float:
     assert question.test is not None
     return question.test.p_value
+
+
+@dataclass(frozen=True)
+class Images(Evidence):
+    """Runs on CIFAR-10, with so many seeds of five modules of ELU in the profile "medium"."""
+
+    seeds: int = 5
+
+    def cell(self, experiment: str, profile: str, label: str, layers: int) -> Cell | None:
+        assert experiment == "cifar10"
+        if profile == "medium" and (label, layers) == ("elu", 5):
+            return cell(*BAD.test.values()).only(range(self.seeds)) if self.seeds else None
+        return GOOD if label.startswith("kaf") else BAD
+
+
+@pytest.mark.parametrize(("seeds", "filters"), [(5, 32), (4, 16), (0, 16)])
+def test_larger_networks_decide_about_modules_when_they_are_finished(seeds: int, filters: int) -> None:
+    questions = CLAIMS[6].ask(Images(Path(), seeds=seeds))
+    assert len(questions) == 4
+    assert all(f"; {filters} filters" in each.what and not each.missing for each in questions)
 
 
 def test_margins_are_shares_of_the_errors() -> None:

@@ -2,8 +2,10 @@
 
 import copy
 import inspect
+import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +66,32 @@ def test_resuming_is_bit_identical(schedule: Any) -> None:
         assert rest.epochs == whole.epochs
         for one, two in zip(rest.model.parameters(), whole.model.parameters(), strict=True):
             assert torch.equal(one, two)
+
+
+def test_resuming_from_a_file_is_bit_identical_for_images(tmp_path: Path) -> None:
+    splits = data.load("digits")
+    parts = {
+        name: replace(part, features=part.features.reshape(-1, 1, 8, 8))
+        for name in ("train", "validation", "test")
+        if (part := getattr(splits, name))
+    }
+    images, settings = replace(splits, **parts), Settings(epochs=3, patience=3)
+
+    def convolutional() -> nn.Sequential:
+        generator = torch.Generator().manual_seed(1)
+        return kafnets.cnn(1, 8, 2, 10, "kaf", filters=4, generator=generator)
+
+    numbers = itertools.count(1)
+    whole = fit(
+        convolutional(),
+        images,
+        settings,
+        save=lambda state: torch.save(state, tmp_path / f"{next(numbers)}.pt"),
+    )
+    rest = fit(convolutional(), images, settings, resume=torch.load(tmp_path / "1.pt"))
+    assert rest.epochs == whole.epochs
+    for one, two in zip(rest.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(one, two)
 
 
 def test_it_stops_early_and_keeps_the_best_weights() -> None:

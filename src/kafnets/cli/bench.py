@@ -19,6 +19,7 @@ class What(StrEnum):
     instruction_sets = "instruction-sets"
     rivals = "rivals"
     training = "training"
+    images = "images"
     acting = "acting"
     frameworks = "frameworks"
     peers = "peers"
@@ -30,7 +31,8 @@ def bench(
         typer.Argument(
             help="kernels: KAFs and torch's activations. instruction-sets: the kernels for AVX-512, AVX2 and "
             "any processor, where this one can run them. rivals: the other activations and plain torch. "
-            "training: the training loop and a minimal one. acting: policies on MuJoCo. "
+            "training: the training loop and a minimal one. images: the paper's convolutional network. "
+            "acting: policies on MuJoCo. "
             "frameworks: JAX, Keras and autograd. peers: networks of other packages that are installed."
         ),
     ] = What.kernels,

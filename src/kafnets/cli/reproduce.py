@@ -1,6 +1,7 @@
 """``kafnets reproduce``."""
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,7 @@ reproduce.command(
     "cifar10",
     help="CIFAR-10, small photographs: two to five convolutional modules.\n\nExample: kafnets reproduce "
     "cifar10 --profile small --layers 2,3",
-)(_supervised("cifar10", ("paper", "short", "small", "quick")))
+)(_supervised("cifar10", ("paper", "long", "short", "medium", "small", "quick")))
 
 
 @reproduce.command("rl")
@@ -185,22 +186,34 @@ def beyond_the_paper(
         console.print(board.table(f"{name}, tuned on the validation part"))
 
 
+class Study(StrEnum):
+    """Studies with a plan that was committed before their runs."""
+
+    sensorless = "sensorless"
+    policies = "policies"
+
+
 @reproduce.command("confirmatory")
 def confirmatory_study(
+    study: Annotated[Study, typer.Option(help="Which of the planned studies.")] = Study.sensorless,
     jobs: Jobs = 1,
     output: Output = RUNS,
     engine: Engine = EngineName.local,
     folder: Annotated[Path, typer.Option(help="Checkout of kafnets, with the plan in its docs.")] = Path(),
 ) -> None:
-    """Run the confirmatory study as docs/confirmatory-plan.md plans it, seed by seed.
+    """Run a planned study with fresh seeds, seed by seed.
 
-    Example: kafnets reproduce confirmatory --jobs 2
+    The plans are docs/confirmatory-plan.md for Sensorless and docs/policy-plan.md for reinforcement learning.
+
+    Example: kafnets reproduce confirmatory --study policies --jobs 2
     """
-    from kafnets.comparison.runner import finished
+    from kafnets.comparison.runner import Runnable, finished
     from kafnets.paper.plan import Plan
+    from kafnets.paper.policy_study import PolicyPlan
 
+    planned: Sequence[Runnable]
     with refusing():
-        planned = Plan.of(folder).descriptions()
+        planned = (PolicyPlan if study is Study.policies else Plan).of(folder).descriptions()
     console = console_of_this_process()
     run_all(planned, output, jobs=jobs, engine=engine, tensorboard=False)
     with refusing():

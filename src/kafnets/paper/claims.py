@@ -108,11 +108,17 @@ def _gain(evidence: Evidence, label: str) -> Cell | None:
 def _two_modules_beat_five(evidence: Evidence) -> list[Question]:
     # Small networks that are trained briefly may lose by depth: then five modules are easy to beat, and it
     # takes ELU's own two to tell what KAFs have to do with it.
+    needed = [("elu", 2), ("elu", 5), ("kaf", 2), ("kaf2d", 2)]
+    medium = [evidence.cell("cifar10", "medium", *each) for each in needed]
+    finished = all(cell is not None and len(cell.test) >= ENOUGH for cell in medium)
+    profile = "medium" if finished else "small"
+    filters, settings = cifar10.PROFILES[profile]
     return [
         better(
-            evidence.cell("cifar10", "small", label, 2),
-            evidence.cell("cifar10", "small", "elu", modules),
-            f"{shown_name(label)}, 2 modules, over ELU, {modules} modules",
+            evidence.cell("cifar10", profile, label, 2),
+            evidence.cell("cifar10", profile, "elu", modules),
+            f"{shown_name(label)}, 2 modules, over ELU, {modules} modules; {filters} filters, "
+            f"{settings.epochs} epochs",
         )
         for modules in (5, 2)
         for label in ("kaf", "kaf2d")
@@ -175,6 +181,8 @@ def _best_on_susy(evidence: Evidence) -> list[Question]:
 
 
 OURS = ("kaf", "kaf2d")
+ENOUGH = 5
+"""Seeds of each cell with which the profile "medium" of CIFAR-10 decides in place of "small"."""
 SENSORLESS = "the paper's setting"
 SUSY = "a sample of the rows"
 CLAIMS = (
@@ -196,8 +204,7 @@ CLAIMS = (
     ),
     Claim(
         "Two convolutional modules with KAF or 2D-KAF beat five with ELU on CIFAR-10",
-        f"{cifar10.PROFILES['small'][0]} filters instead of {cifar10.PROFILES['paper'][0]}, "
-        f"at most {cifar10.PROFILES['small'][1].epochs} epochs",
+        f"fewer filters than {cifar10.PROFILES['paper'][0]} and fewer epochs, as below",
         _two_modules_beat_five,
     ),
     Claim(

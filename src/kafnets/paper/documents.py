@@ -4,12 +4,12 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from kafnets import files
-from kafnets.benchmark import acting, frameworks, instruction_sets, peers, report, rivals, training
+from kafnets.benchmark import acting, frameworks, images, instruction_sets, peers, report, rivals, training
 from kafnets.comparison.mean_ranks import MeanRanks
 from kafnets.comparison.table import Table
 from kafnets.paper import tables, verdict_tables
@@ -17,6 +17,8 @@ from kafnets.paper.claims import verdicts
 from kafnets.paper.confirmatory import Judged, judge
 from kafnets.paper.evidence import Evidence
 from kafnets.paper.plan import Plan
+from kafnets.paper.policy_study import PolicyPlan, policy_table
+from kafnets.paper.policy_study import judge as judge_policies
 
 DOCUMENTS = (
     Path("README.md"),
@@ -36,7 +38,7 @@ def _table(make: Callable[[Evidence], Table]) -> Maker:
 def _titled(make: Callable[[Evidence], Table]) -> Maker:
     def text(evidence: Evidence) -> str:
         table = make(evidence)
-        return f"**{table.title}**\n\n{table.markdown()}"
+        return f"**{table.title}**\n\n{table.markdown() if table.rows else 'No run is stored yet.'}"
 
     return text
 
@@ -99,9 +101,14 @@ GENERATED: dict[str, Maker] = {
     "dictionary-sizes": _table(tables.dictionary_sizes),
     "susy": _titled(partial(tables.susy, profiles=["sample"])),
     "cifar10-small": _titled(partial(tables.modules, profile="small")),
+    "cifar10-medium": _titled(partial(tables.modules, profile="medium")),
     "cifar10-short": _titled(partial(tables.modules, profile="short")),
+    "cifar10-long": _titled(partial(tables.modules, profile="long")),
     "policies": _table(tables.policies),
     "policy-tests": _table(tables.policy_tests),
+    "policy-study": lambda evidence: policy_table(
+        judge_policies(PolicyPlan.of(evidence.results.parent), evidence)
+    ).markdown(),
     "wider": _table(tables.wider_scores),
     "chosen-settings": _table(tables.chosen_settings),
     "recipe-variants": _table(tables.variants),
@@ -115,6 +122,7 @@ GENERATED: dict[str, Maker] = {
     "speed-instruction-sets": _instruction_sets,
     "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
     "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
+    "speed-images": _measured("images", lambda result: images.tables(result)[0]),
     "speed-peers": _measured("peers", lambda result: peers.tables(result)[0], report.bars_table),
     "acting": _measured("acting", lambda result: acting.tables(result)[0]),
     "framework-errors": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[
@@ -133,13 +141,23 @@ def written(root: Path, path: Path, evidence: Evidence) -> str:
             f"--folder must be a checkout of kafnets, with {path} in it, got {str(root)!r}"
         )
 
+    makers = {name: partial(make, evidence) for name, make in GENERATED.items()}
+    try:
+        return filled((root / path).read_text(encoding="utf-8"), makers)
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]}") from None
+
+
+def filled(text: str, makers: Mapping[str, Callable[[], str]]) -> str:
+    """A document with its tables, each made by the name that stands in its marker."""
+
     def replaced(block: re.Match[str]) -> str:
         name = block[1]
-        if name not in GENERATED:
-            raise ValueError(f"{path}: nothing is called {name!r}: there are {', '.join(GENERATED)}")
-        return f"<!-- generated: {name} -->\n\n{GENERATED[name](evidence)}\n\n<!-- end -->"
+        if name not in makers:
+            raise KeyError(f"nothing is called {name!r}: there are {', '.join(makers)}")
+        return f"<!-- generated: {name} -->\n\n{makers[name]()}\n\n<!-- end -->"
 
-    return BLOCK.sub(replaced, (root / path).read_text(encoding="utf-8"))
+    return BLOCK.sub(replaced, text)
 
 
 def stale(root: Path) -> list[Path]:

@@ -54,14 +54,7 @@ class Plan:
     @classmethod
     def of(cls, root: Path) -> Self:
         """Of a checkout."""
-        path = root / PLAN
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist: --folder must be a checkout of kafnets")
-        block = re.search(r"^```toml\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
-        if block is None:
-            raise ValueError(f"{path} has no block of TOML")
-        found: dict[str, Any] = tomllib.loads(block[1])
-        first, last = found.pop("seeds")
+        found = planned_values(root / PLAN)
         claims = tuple(
             PlannedClaim(
                 each["number"],
@@ -70,7 +63,7 @@ class Plan:
             )
             for each in found.pop("claims")
         )
-        return cls(**found, seeds=range(first, last + 1), claims=claims)
+        return cls(**found, claims=claims)
 
     @property
     def cells(self) -> list[CellName]:
@@ -87,3 +80,15 @@ class Plan:
 def _cell(named: list[Any]) -> CellName:
     label, layers = named
     return str(label), int(layers)
+
+
+def planned_values(path: Path) -> dict[str, Any]:
+    """What the block of TOML in a plan says; its first and last seed as a range."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist: --folder must be a checkout of kafnets")
+    block = re.search(r"^```toml\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+    if block is None:
+        raise ValueError(f"{path} has no block of TOML")
+    found: dict[str, Any] = tomllib.loads(block[1])
+    first, last = found["seeds"]
+    return found | {"seeds": range(first, last + 1)}

@@ -129,10 +129,10 @@ def modules(evidence: Evidence, profile: str) -> Table:
     for cell in sorted(found, key=lambda cell: cell.layers):
         best = ", ".join(map(str, cell.best_epochs.values()))
         rows.append((cell.label, str(cell.layers), _score(cell), _seeds(cell), best, _size(cell)))
-    title = (
-        f"CIFAR-10, {filters} filters, at most {settings.epochs} epochs, stopped after {settings.patience} "
-        "without improvement"
-    )
+    epochs = f"{settings.epochs} epochs"
+    if settings.patience is not None and settings.patience < settings.epochs:
+        epochs = f"at most {epochs}, stopped after {settings.patience} without improvement"
+    title = f"CIFAR-10, {filters} filters, {epochs}"
     headings = ("activation", "modules", "test accuracy", "seeds", "best epochs", "parameters")
     return Table(title, headings, tuple(rows))
 
