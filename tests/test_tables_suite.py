@@ -199,11 +199,59 @@ def test_methods_are_ranked_where_all_have_been_run() -> None:
         "mlp": {first: 0.2, second: 0.1},
         "forest": {first: 0.3, second: 0.3, third: 0.1},
     }
-    told = page.ranked(found, page.DEFAULTS)
+    told = page.ranked({suite.DIVISIONS: found}, page.DEFAULTS)
     assert "| mlp | 2 | 1.50 | 1.000 |" in told
-    assert "Over 2 of 28 tables; not run to the end on any table yet: kafnets-before, boosting" in told
-    assert page.ranked(found, page.MEMBERS) == "Not run to the end on any table yet: realmlp-td-6."
+    assert "Over 2 of 28 tables.\n\nNot finished yet: kafnets-before, boosting, lightgbm." in told
+    assert page.ranked({suite.DIVISIONS: found}, page.MEMBERS) == "Not finished yet: realmlp-td-6."
     assert "| **0.1** |" in page.errors_by_table(found)
+
+
+def finished(method: str, errors: list[float], tables: int = len(page.TABLES)) -> list[dict[str, object]]:
+    """Runs of the first divisions, each with its error, the same on all confirmation tables."""
+    return [
+        {"table": table, "method": method, "division": division, "part": "test", "rows": [100, 20]}
+        | {"scores": {"error": error}}
+        for table in page.TABLES[:tables]
+        for division, error in enumerate(errors)
+    ]
+
+
+def test_methods_with_fewer_divisions_are_compared_on_these() -> None:
+    lines = [
+        *finished("kafnets", [0.1, 0.1, 0.2, 0.3, 0.3]),
+        *finished("kafnets:relu", [0.2, 0.2, 0.1, 0.1, 0.1]),
+        *finished("kafnets:mish", [0.4, 0.4, 0.4]),
+        *finished("kafnets:pact", [0.3, 0.1]),
+        *finished("kafnets:pact", [0.3, 0.1, 0.9], tables=5),  # not on all tables: not counted
+        *finished("kafnets:periodic", [0.3]),
+    ]
+    complete, five, some, three, fewest, two, left = page.ranked(page.by_divisions(lines), page.RECIPE).split(
+        "\n\n"
+    )
+    assert five == "Over 28 of 28 tables."
+    assert "| kafnets:relu | 28 | 1.00 | 1.429 |" in complete
+    assert "kafnets:mish" not in complete
+    assert three == "Over 28 of 28 tables, on the first 3 of 5 divisions: preliminary."
+    assert "| kafnets:mish | 28 | 3.00 | 0.333 |" in some
+    assert "| kafnets:relu | 28 | 2.00 | 0.800 |" in some
+    assert "kafnets:pact" not in some
+    assert two == "Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary."
+    assert "| kafnets:pact | 28 | 2.50 | 0.500 |" in fewest
+    assert "| kafnets:relu | 28 | 2.50 | 0.500 |" in fewest
+    assert left == "Not finished yet: kafnets:periodic."
+
+
+def test_few_divisions_of_all_tables_are_shown_beside_all_of_few() -> None:
+    lines = [
+        *finished("kafnets", [0.1] * suite.DIVISIONS),
+        *finished("tabm", [0.2] * suite.DIVISIONS, tables=8),
+        *finished("tabm", [0.3, 0.3]),
+    ]
+    told = page.beside(page.by_divisions(lines))
+    assert told.startswith("tabm:")
+    assert "Over 8 of 28 tables." in told
+    assert told.endswith("Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary.")
+    assert page.beside(page.by_divisions(lines[: 5 * len(page.TABLES)])) == ""
 
 
 def test_ours_differ_in_what_their_name_says() -> None:
