@@ -54,7 +54,7 @@ def told(lines: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"Of {len(lines)} networks, {changed} had a temperature other than 1. Calibration multiplied the "
         f"log-loss on other rows by {mean:.3f} (geometric mean over all networks). It made it larger "
-        f"for {worse} of them, by up to {max(ratios) - 1:.1%}."
+        f"for {worse} of them, by up to {100 * (max(ratios) - 1):.1f} %."
     )
 
 

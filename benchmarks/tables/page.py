@@ -1,4 +1,4 @@
-"""Write the tables of docs/tables.md from what is stored, or check that they say the same.
+"""Write the tables and the picture of docs/tables.md from what is stored, or check what the tables say.
 
 python -m benchmarks.tables.page [--check]
 """
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 
-from benchmarks.tables import suite, summary
+from benchmarks.tables import calibration, ingredients, suite, summary
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.files import write
 from kafnets.paper.documents import BLOCK
@@ -121,8 +122,11 @@ def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def page(text: str, lines: Sequence[Mapping[str, Any]]) -> str:
-    """The page with its tables, from all stored runs."""
+def page(text: str, root: Path = Path()) -> str:
+    """The page with its tables, from all runs that are stored below a folder."""
+    lines, left_out, calibrated = (
+        list(stored(root / path)) for path in (OUTPUT, ingredients.OUTPUT, calibration.OUTPUT)
+    )
     lines = [line for line in lines if line["part"] == "test" and line["table"] in TABLES]
     found = by_divisions(lines)
     blocks = {
@@ -131,6 +135,8 @@ def page(text: str, lines: Sequence[Mapping[str, Any]]) -> str:
         "tables-recipe": lambda: ranked(found, RECIPE),
         "tables-single": lambda: ranked(found, SINGLE),
         "tables-members": lambda: ranked(found, MEMBERS),
+        "tables-ingredients": lambda: f"{ingredients.table(left_out)}\n\n{made_with(left_out)}",
+        "tables-calibration": lambda: calibration.told(calibrated),
         "tables-errors": lambda: errors_by_table(found[suite.DIVISIONS]),
         "tables-times": lambda: times(lines),
         "tables-made-with": lambda: made_with(lines),
@@ -148,11 +154,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
     check = parser.parse_args(arguments).check
     before = PAGE.read_text(encoding="utf-8")
-    after = page(before, list(stored(OUTPUT)))
+    after = page(before)
     if check and after != before:
         sys.exit(f"{PAGE} is stale: python -m benchmarks.tables.page")
     if not check:
         write(PAGE, after)
+        with rc_context({"svg.hashsalt": "kafnets"}):
+            ingredients.picture(list(stored(ingredients.OUTPUT))).savefig(
+                ingredients.PICTURE, metadata={"Date": None}
+            )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from kafnets.data.scaling import FARTHEST, Scaling
+from kafnets.data.scaling import FARTHEST, RobustScaling, Scaling
 from kafnets.sklearn import KafnetClassifier, KafnetRegressor
 from kafnets.sklearn.base import Kafnet
 from kafnets.train import members
@@ -52,10 +52,10 @@ class Variant(Kafnet):
     """Whether features are standardized; by default they are scaled robustly. For several networks."""
 
     def _settings(self, **changes: Any) -> Settings:
-        return super()._settings(**changes | self.changes)
+        return super()._settings(**{**changes, **self.changes})
 
     def _learn(self, *given: Any, **what: Any) -> None:
-        scaling = Standardization if self.standardized else members.RobustScaling
+        scaling = Standardization if self.standardized else RobustScaling
         with mock.patch.object(members, "RobustScaling", scaling):
             super()._learn(*given, **what)
 
