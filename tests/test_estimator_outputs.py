@@ -129,9 +129,24 @@ def test_the_temperature_is_what_outputs_were_multiplied_by(task: Any) -> None:
         target = (torch.rand(outputs.shape, generator=generator) < outputs.sigmoid()).long()
         target = target[:, 0] if task == "binary" else target
     for factor in (0.3, 1.0, 4.0):
-        assert temperature_of(task, factor * outputs, target) == pytest.approx(factor, rel=0.05)
-    sure = temperature_of("binary", torch.tensor([[3.0], [-3.0]] * 50), torch.tensor([1, 0] * 50))
-    assert 1 / (1 + np.exp(-3 / sure)) == pytest.approx(101 / 102)  # Laplace's rule
+        found = temperature_of(task, factor * outputs, target)
+        assert found == pytest.approx(factor, rel=0.05)
+        weight = torch.full((len(target),), 2.0)  # as if there were twice as many
+        assert temperature_of(task, factor * outputs, target, weight) == pytest.approx(found, rel=0.05)
+        fewer = temperature_of(task, factor * outputs[:200], target[:200])
+        assert min(1, factor) <= fewer <= max(1, factor)
+
+
+def test_the_temperature_of_few_rows() -> None:
+    generator, kept = torch.Generator().manual_seed(0), 0
+    for _ in range(40):
+        outputs = 2 * torch.randn(45, 3, generator=generator)
+        target = torch.multinomial(outputs.softmax(1), 1, generator=generator)[:, 0]
+        kept += temperature_of("multiclass", outputs, target) == 1
+    assert kept >= 36  # by chance, a test at the 5 % level finds two of 40 to differ
+    all_right = torch.tensor([[1.0], [-1.0]] * 50), torch.tensor([1, 0] * 50)
+    assert 0.1 < temperature_of("binary", *all_right) < 1
+    assert temperature_of("binary", 5 * all_right[0], all_right[1]) == 1  # sure enough
 
 
 def test_calibrated_probabilities(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.tables import page, rivals, run, suite, summary
+from benchmarks.tables import calibration, ingredients, page, rivals, run, suite, summary
 from kafnets import data
 from kafnets.data import tables
 
@@ -188,8 +189,85 @@ def test_the_summary_of_known_errors(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_page_says_what_is_stored() -> None:
     root = Path(__file__).parents[1]
     text = (root / page.PAGE).read_text(encoding="utf-8")
-    assert page.page(text, list(run.stored(root / run.OUTPUT))) == text
-    assert text.count("<!-- generated: tables-") == 8
+    assert page.page(text, root) == text
+    assert text.count("<!-- generated: tables-") == 10
+    assert (root / ingredients.PICTURE).exists()
+    assert ingredients.PICTURE.name in text
+
+
+def test_the_plan_and_the_ingredients_agree() -> None:
+    plan = (Path(suite.__file__).parent / "PLAN.md").read_text(encoding="utf-8")
+    section = plan.split("## Ingredients")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"`(kafnets[-:][^`]+)`", section)) == sorted(ingredients.LEFT_OUT)
+    assert f"at most {ingredients.LIMIT:,} random rows" in section
+
+
+def test_ingredients_are_left_out(small: None) -> None:
+    number = np.linspace(-1, 1, 40)
+    columns = np.stack([number, 100 * number**3], 1)
+    for method, there in (
+        ("kafnets:standardized", {}),
+        ("kafnets:beta-0.999", {"betas": (0.9, 0.999)}),
+        ("kafnets:one-cosine", {"schedule": "cosine"}),
+        ("kafnets:steady", {"regularization_schedule": None}),
+        ("kafnets:last-epoch", {"keep": "last"}),
+    ):
+        for task in ("binary", "regression"):
+            changed, default = (rivals.model_for(name, task, 0) for name in (method, "kafnets"))
+            assert changed.get_params() == default.get_params()
+            given = {"schedule": "coslog4", "keep": "best", "regularization_schedule": "cosine"}
+            assert changed._settings(**given) == replace(default._settings(**given), **there)
+    model = rivals.model_for("kafnets:standardized", "regression", 0).set_params(epochs=1, n_members=2)
+    scaled = model.fit(columns, number).scaling_.apply(columns)
+    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(scaled.std(0), 1, rtol=1e-6)
+    np.testing.assert_allclose(model.scaling_.original(1, scaled[:, 1]), columns[:, 1], atol=1e-4)
+    robust = rivals.model_for("kafnets", "regression", 0).set_params(epochs=1, n_members=2)
+    assert robust.fit(columns, number).scaling_.kind == "robust"
+
+
+def test_calibration_is_told(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert calibration.run("slid", 3, 30) is None
+    numbers = np.random.default_rng(0).normal(size=200)
+    monkeypatch.setattr(suite, "table", lambda _: tables.read({"a": numbers}, (numbers > 0).astype(int)))
+    result = calibration.run("any", 3, 100)
+    assert result is not None
+    result |= {"temperature": 1.0, "log_loss": [result["log_loss"][0]] * 2}
+    half, more = ({"temperature": 0.5, "log_loss": [1.0, 1.0 * each]} for each in (0.5, 1.02))
+    assert calibration.told([result, half, more, half]) == (
+        "Of 4 networks, 3 had a temperature other than 1. Calibration multiplied the log-loss on other rows "
+        "by 0.711 (geometric mean over all networks). It made it larger for 1 of them, by up to 2.0 %."
+    )
+
+
+def test_rows_beyond_a_limit_are_scored(small: None, tmp_path: Path) -> None:
+    output = tmp_path / "ingredients.jsonl"
+    limited = run.Run("german", "boosting", 0, "validation", limit=30)
+    run.run_all([limited, run.Run("german", "boosting", 0, "validation")], output)
+    run.run_all([limited], output)
+    first, second = run.stored(output)
+    assert (first["limit"], first["rows"]) == (30, [30, 8 + 12])
+    assert ("limit" in second, second["rows"]) == (False, [42, 8])
+
+
+def test_what_an_ingredient_is_worth() -> None:
+    worse = {method: 1 + number / 10 for number, method in enumerate(ingredients.LEFT_OUT)}
+    lines = [
+        line
+        for line in stored_lines(
+            {"kafnets": [0.1, 0.2, 0.3]}
+            | {method: [0.1 * times, 0.2 * times] for method, times in worse.items()}
+        )
+        if line["division"] == 0 and (line["method"], line["table"]) != (ingredients.CLASSES_ONLY, "diamonds")
+    ]
+    for each in ingredients.effects(lines):
+        assert each.ratio == pytest.approx(worse[each.method])
+        assert each.tables == (1 if each.method == ingredients.CLASSES_ONLY else 2)
+    told = ingredients.table(lines)
+    assert "| six networks | one network | 2 | 2.500 | 2.500 to 2.500 |" in told
+    assert "Over 2 of 14 development tables" in told
+    names = [each.get_text() for each in ingredients.picture(lines).axes[0].get_yticklabels()]
+    assert names[-1] == "six networks → one network"
 
 
 def test_methods_are_ranked_where_all_have_been_run() -> None:
@@ -199,11 +277,59 @@ def test_methods_are_ranked_where_all_have_been_run() -> None:
         "mlp": {first: 0.2, second: 0.1},
         "forest": {first: 0.3, second: 0.3, third: 0.1},
     }
-    told = page.ranked(found, page.DEFAULTS)
+    told = page.ranked({suite.DIVISIONS: found}, page.DEFAULTS)
     assert "| mlp | 2 | 1.50 | 1.000 |" in told
-    assert "Over 2 of 28 tables; not run to the end on any table yet: kafnets-before, boosting" in told
-    assert page.ranked(found, page.MEMBERS) == "Not run to the end on any table yet: realmlp-td-6."
+    assert "Over 2 of 28 tables.\n\nNot finished yet: kafnets-before, boosting, lightgbm." in told
+    assert page.ranked({suite.DIVISIONS: found}, page.MEMBERS) == "Not finished yet: realmlp-td-6."
     assert "| **0.1** |" in page.errors_by_table(found)
+
+
+def finished(method: str, errors: list[float], tables: int = len(page.TABLES)) -> list[dict[str, object]]:
+    """Runs of the first divisions, each with its error, the same on all confirmation tables."""
+    return [
+        {"table": table, "method": method, "division": division, "part": "test", "rows": [100, 20]}
+        | {"scores": {"error": error}}
+        for table in page.TABLES[:tables]
+        for division, error in enumerate(errors)
+    ]
+
+
+def test_methods_with_fewer_divisions_are_compared_on_these() -> None:
+    lines = [
+        *finished("kafnets", [0.1, 0.1, 0.2, 0.3, 0.3]),
+        *finished("kafnets:relu", [0.2, 0.2, 0.1, 0.1, 0.1]),
+        *finished("kafnets:mish", [0.4, 0.4, 0.4]),
+        *finished("kafnets:pact", [0.3, 0.1]),
+        *finished("kafnets:pact", [0.3, 0.1, 0.9], tables=5),  # not on all tables: not counted
+        *finished("kafnets:periodic", [0.3]),
+    ]
+    complete, five, some, three, fewest, two, left = page.ranked(page.by_divisions(lines), page.RECIPE).split(
+        "\n\n"
+    )
+    assert five == "Over 28 of 28 tables."
+    assert "| kafnets:relu | 28 | 1.00 | 1.429 |" in complete
+    assert "kafnets:mish" not in complete
+    assert three == "Over 28 of 28 tables, on the first 3 of 5 divisions: preliminary."
+    assert "| kafnets:mish | 28 | 3.00 | 0.333 |" in some
+    assert "| kafnets:relu | 28 | 2.00 | 0.800 |" in some
+    assert "kafnets:pact" not in some
+    assert two == "Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary."
+    assert "| kafnets:pact | 28 | 2.50 | 0.500 |" in fewest
+    assert "| kafnets:relu | 28 | 2.50 | 0.500 |" in fewest
+    assert left == "Not finished yet: kafnets:periodic."
+
+
+def test_few_divisions_of_all_tables_are_shown_beside_all_of_few() -> None:
+    lines = [
+        *finished("kafnets", [0.1] * suite.DIVISIONS),
+        *finished("tabm", [0.2] * suite.DIVISIONS, tables=8),
+        *finished("tabm", [0.3, 0.3]),
+    ]
+    told = page.beside(page.by_divisions(lines))
+    assert told.startswith("tabm:")
+    assert "Over 8 of 28 tables." in told
+    assert told.endswith("Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary.")
+    assert page.beside(page.by_divisions(lines[: 5 * len(page.TABLES)])) == ""
 
 
 def test_ours_differ_in_what_their_name_says() -> None:

@@ -1,4 +1,4 @@
-"""Write the tables of docs/tables.md from what is stored, or check that they say the same.
+"""Write the tables and the picture of docs/tables.md from what is stored, or check what the tables say.
 
 python -m benchmarks.tables.page [--check]
 """
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 
-from benchmarks.tables import suite, summary
+from benchmarks.tables import calibration, ingredients, suite, summary
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.files import write
 from kafnets.paper.documents import filled
@@ -25,27 +26,62 @@ RECIPE = ("kafnets", "kafnets:relu", "kafnets:mish", "kafnets:pact", "kafnets:pe
 SINGLE = ("kafnets-1", "kafnets-1:relu", "kafnets-1:mish", "kafnets-1:pact")
 MEMBERS = ("kafnets", "realmlp-td-6")
 TABLES = suite.GROUPS["confirmation"]
+LEAST = 2
+"""Divisions that a preliminary comparison needs on every table."""
+
 Errors = Mapping[str, Mapping[str, float]]
 
 
-def ranked(found: Errors, methods: Sequence[str]) -> str:
-    """The methods that have been run, over the tables that all of them have; the first is the reference."""
-    there = [name for name in methods if name in found]
-    missing = [name for name in methods if name not in found]
-    if methods[0] not in there or len(there) < 2:
-        return f"Not run to the end on any table yet: {', '.join(missing)}."
-    common = [name for name in TABLES if all(name in found[method] for method in there)]
-    if not common:
-        return f"No table is complete for all of {', '.join(there)} yet."
-    own = {method: {name: found[method][name] for name in common} for method in there}
-    told = f"Over {len(common)} of {len(TABLES)} tables"
-    told += f"; not run to the end on any table yet: {', '.join(missing)}." if missing else "."
-    return f"{summary.ranking(own, methods[0], common, level=True)}\n\n{told}"
+def by_divisions(lines: Sequence[Mapping[str, Any]]) -> dict[int, Errors]:
+    """Errors over the first so many divisions, from all of them down to the fewest that are shown."""
+    return {
+        count: summary.errors(lines, TABLES, "test", count) for count in range(suite.DIVISIONS, LEAST - 1, -1)
+    }
 
 
-def beside(found: Errors) -> str:
+def ranked(found: Mapping[int, Errors], methods: Sequence[str]) -> str:
+    """The methods that have been run, the first of which is the reference; each table over like divisions.
+
+    A table over all divisions comes first, with the methods that have finished all tables or, if these are
+    not two yet, over the tables that all have. Then preliminary ones, with those that have finished fewer
+    divisions on all tables.
+
+    Args:
+        found: errors by the number of divisions, see :func:`by_divisions`.
+        methods: in the order of the plan.
+    """
+    told, shown, covered = list[str](), list[str](), 0
+    for count, own in found.items():
+        there = [name for name in methods if set(TABLES) <= set(own.get(name, {}))]
+        if count == suite.DIVISIONS and not _comparable(there, methods):
+            there = [name for name in methods if name in own]
+        common = [table for table in TABLES if all(table in own[name] for name in there)]
+        more = len(there) > len(shown) or len(common) > covered
+        if _comparable(there, methods) and common and more:
+            shown, covered = there, len(common)
+            those = {name: {table: own[name][table] for table in common} for name in there}
+            told += [summary.ranking(those, methods[0], common, level=True), _resting_on(covered, count)]
+    if left := [name for name in methods[1:] if name not in shown]:
+        told.append(f"Not finished yet: {', '.join(left)}.")
+    return "\n\n".join(told)
+
+
+def _comparable(names: Sequence[str], methods: Sequence[str]) -> bool:
+    return methods[0] in names and len(names) > 1
+
+
+def _resting_on(tables: int, divisions: int) -> str:
+    """What a comparison rests on."""
+    told = f"Over {tables} of {len(TABLES)} tables"
+    if divisions == suite.DIVISIONS:
+        return f"{told}."
+    return f"{told}, on the first {divisions} of {suite.DIVISIONS} divisions: preliminary."
+
+
+def beside(found: Mapping[int, Errors]) -> str:
     """The default against each other method, over the tables that both have."""
-    return "\n\n".join(f"{name}:\n\n{ranked(found, ('kafnets', name))}" for name in BESIDE if name in found)
+    started = [name for name in BESIDE if any(name in own for own in found.values())]
+    return "\n\n".join(f"{name}:\n\n{ranked(found, ('kafnets', name))}" for name in started)
 
 
 def errors_by_table(found: Errors) -> str:
@@ -86,17 +122,22 @@ def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def page(text: str, lines: Sequence[Mapping[str, Any]]) -> str:
-    """The page with its tables, from all stored runs."""
+def page(text: str, root: Path = Path()) -> str:
+    """The page with its tables, from all runs that are stored below a folder."""
+    lines, left_out, calibrated = (
+        list(stored(root / path)) for path in (OUTPUT, ingredients.OUTPUT, calibration.OUTPUT)
+    )
     lines = [line for line in lines if line["part"] == "test" and line["table"] in TABLES]
-    found = summary.errors(lines, TABLES, "test")
+    found = by_divisions(lines)
     blocks = {
         "tables-defaults": lambda: ranked(found, DEFAULTS),
         "tables-beside": lambda: beside(found),
         "tables-recipe": lambda: ranked(found, RECIPE),
         "tables-single": lambda: ranked(found, SINGLE),
         "tables-members": lambda: ranked(found, MEMBERS),
-        "tables-errors": lambda: errors_by_table(found),
+        "tables-ingredients": lambda: f"{ingredients.table(left_out)}\n\n{made_with(left_out)}",
+        "tables-calibration": lambda: calibration.told(calibrated),
+        "tables-errors": lambda: errors_by_table(found[suite.DIVISIONS]),
         "tables-times": lambda: times(lines),
         "tables-made-with": lambda: made_with(lines),
     }
@@ -111,11 +152,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
     check = parser.parse_args(arguments).check
     before = PAGE.read_text(encoding="utf-8")
-    after = page(before, list(stored(OUTPUT)))
+    after = page(before)
     if check and after != before:
         sys.exit(f"{PAGE} is stale: python -m benchmarks.tables.page")
     if not check:
         write(PAGE, after)
+        with rc_context({"svg.hashsalt": "kafnets"}):
+            ingredients.picture(list(stored(ingredients.OUTPUT))).savefig(
+                ingredients.PICTURE, metadata={"Date": None}
+            )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Methods of the suite by name: what people use on tables, and our estimators, each at its own defaults."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ PACKAGES = {
 """By name: the package that brings it; "realmlp-td-6" averages six networks, each with another fold held out.
 
 Ours are "kafnets", "kafnets-1" for one network, "kafnets:periodic" with cosines in place of KAFs as
-embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation.
+embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation; and the default with one
+ingredient of its recipe left out, such as "kafnets:no-dropout".
 """
 
 
@@ -32,8 +33,20 @@ OURS: dict[str, dict[str, Any]] = {
     "kafnets": {},
     "kafnets-1": {"n_members": 1},
     "kafnets:periodic": {"n_members": 6, "embedding": (None, "periodic") * 3},
+    "kafnets:no-learned": {"activation": "mish", "embedding": None},
+    "kafnets:no-base": {"activation_options": {}},
+    "kafnets:no-embedding": {"embedding": None},
+    "kafnets:embed-all": {"embedding": "kaf"},
+    "kafnets:standardized": {"standardized": True},
+    "kafnets:beta-0.999": {"settings": {"betas": (0.9, 0.999)}},
+    "kafnets:one-cosine": {"settings": {"schedule": "cosine"}},
+    "kafnets:no-dropout": {"dropout": 0.0},
+    "kafnets:no-decay": {"weight_decay": 0.0},
+    "kafnets:steady": {"settings": {"regularization_schedule": None}},
+    "kafnets:no-smoothing": {"label_smoothing": 0.0},
+    "kafnets:last-epoch": {"settings": {"keep": "last"}},
 }
-"""By name: what is not the default."""
+"""By name: what is not the default; ``settings`` and ``standardized`` as in :mod:`variants`."""
 
 
 def model_for(name: str, task: str, seed: int) -> Model:
@@ -54,10 +67,11 @@ def model_for(name: str, task: str, seed: int) -> Model:
         "mlp": _mlp,
     }
     kind, _, activation = (name, "", "") if name in OURS else name.partition(":")
+    named = {"activation": activation} if activation else {}
     regression = task == "regression"
     try:
         if kind in OURS:
-            return _kafnets(regression, seed, activation or "kaf", **OURS[kind])
+            return _kafnets(regression, seed, **OURS[kind] | named)
         if PACKAGES.get(name) == "pytabkit":
             return _of_pytabkit(name, regression, seed)
         if name in makers:
@@ -146,12 +160,23 @@ def _of_pytabkit(name: str, regression: bool, seed: int) -> Model:
     return make_pipeline(filled, kind(device="cpu", random_state=seed, n_threads=1, verbosity=0, **folds))
 
 
-def _kafnets(regression: bool, seed: int, activation: str, **options: Any) -> Model:
+def _kafnets(
+    regression: bool,
+    seed: int,
+    settings: Mapping[str, Any] | None = None,
+    standardized: bool = False,
+    **options: Any,
+) -> Model:
     """Takes tables as they are."""
+    from benchmarks.tables.variants import VariantClassifier, VariantRegressor
     from kafnets.sklearn import KafnetClassifier, KafnetRegressor
 
-    kind = KafnetRegressor if regression else KafnetClassifier
-    return kind(activation=activation, random_state=seed, device="cpu", verbose=False, **options)
+    about = {"random_state": seed, "device": "cpu", "verbose": False} | options
+    if settings is None and not standardized:
+        return (KafnetRegressor if regression else KafnetClassifier)(**about)
+    variant = (VariantRegressor if regression else VariantClassifier)(**about)
+    variant.changes, variant.standardized = settings or {}, standardized
+    return variant
 
 
 def _prepared(model: Model, gaps: str | None = None, scaler: Any = None) -> Model:

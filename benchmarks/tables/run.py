@@ -34,12 +34,16 @@ UNBALANCED = 0.1
 
 @dataclass(frozen=True)
 class Run:
-    """What is run. ``part`` is what it is scored on, "validation" or "test"."""
+    """What is run. ``part`` is what it is scored on, "validation" or "test".
+
+    With a ``limit``, so many random rows of training are learned from, and the rest is scored, too.
+    """
 
     table: str
     method: str
     division: int
     part: str
+    limit: int | None = None
 
     def result(self) -> dict[str, Any]:
         """Learn and score. If that fails, the reason."""
@@ -49,6 +53,9 @@ class Run:
             rows, held_out = train, validation
         else:
             rows, held_out = np.concatenate([train, validation]), test
+        if self.limit is not None:
+            rows = np.random.default_rng(self.division).permutation(rows)
+            rows, held_out = rows[: self.limit], np.concatenate([held_out, rows[self.limit :]])
         about = {"rows": [len(rows), len(held_out)], "sha256": table.digest}
         try:
             return about | self._scored(table, rows, held_out)
@@ -132,15 +139,16 @@ def run_all(runs: Iterable[Run], path: Path, *, retry: bool = False) -> None:
         path: where results are added.
         retry: run those again that have failed.
     """
-    keys = [each.name for each in Run.__dataclass_fields__.values()]
-    done = {tuple(line[key] for key in keys) for line in stored(path) if not (retry and "failed" in line)}
+    keys = Run.__dataclass_fields__
+    done = {tuple(map(line.get, keys)) for line in stored(path) if not (retry and "failed" in line)}
     left = [run for run in runs if tuple(asdict(run).values()) not in done]
     for number, run in enumerate(left, 1):
         package = rivals.PACKAGES.get(run.method, "scikit-learn")
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of methods about their own defaults
             result = run.result()
-        append(path, asdict(run) | result | {"provenance": provenance(package)})
+        asked = {name: value for name, value in asdict(run).items() if value is not None}
+        append(path, asked | result | {"provenance": provenance(package)})
         told = result.get("failed") or f"{result['scores']['error']:.5g} in {result['seconds']['fit']:.1f} s"
         print(f"{number}/{len(left)} {run.table} {run.method} {run.division} {run.part}: {told}", flush=True)
 

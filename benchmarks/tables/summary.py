@@ -5,7 +5,7 @@ python -m benchmarks.tables.summary --group confirmation --reference kafnets
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,12 @@ class Pair:
     def level(self) -> bool:
         """Whether the reference is at least level."""
         return self.ratio <= LEVEL and not (self.p < 0.05 and self.ratio > 1)
+
+    @property
+    def inverse(self) -> "Pair":
+        """The other method's errors over the reference's."""
+        low, high = self.interval
+        return replace(self, ratio=1 / self.ratio, interval=(1 / high, 1 / low))
 
 
 def errors(

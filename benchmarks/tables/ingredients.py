@@ -1,0 +1,124 @@
+"""What each ingredient of the recipe is worth: the default with one left out, on the development tables.
+
+python -m benchmarks.tables.ingredients
+
+PLAN.md says what is run. Runs that are stored are not repeated; page.py writes their table and picture.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from benchmarks.tables import suite, summary
+from benchmarks.tables.run import Run, run_all, task_of
+from kafnets.plot import style
+
+OUTPUT = Path("benchmarks/results/ingredients.jsonl")
+PICTURE = Path("docs/images/ingredients.svg")
+TABLES = suite.GROUPS["development"]
+DIVISIONS, LIMIT = 1, 1500
+"""How often each table is divided, and how many rows are learned from at most."""
+
+DEFAULT, CLASSES_ONLY = "kafnets", "kafnets:no-smoothing"
+LEFT_OUT = {
+    "kafnets:no-learned": ("learned functions", "Mish, no embeddings"),
+    "kafnets:relu": ("KAFs inside", "ReLU"),
+    "kafnets:mish": ("KAFs inside", "Mish"),
+    "kafnets:no-base": ("Mish as base of KAFs", "KAFs alone"),
+    "kafnets:no-embedding": ("KAF embeddings in every second network", "in none"),
+    "kafnets:embed-all": ("KAF embeddings in every second network", "in all"),
+    "kafnets:periodic": ("KAF embeddings in every second network", "periodic ones"),
+    "kafnets:standardized": ("robust scaling with smooth clipping", "standardization"),
+    "kafnets:beta-0.999": ("AdamW with beta2 = 0.95", "0.999"),
+    "kafnets:one-cosine": ("four cosines", "one cosine"),
+    "kafnets:no-dropout": ("dropout", "none"),
+    "kafnets:no-decay": ("weight decay", "none"),
+    "kafnets:steady": ("dropout and decay that end at zero", "constant"),
+    CLASSES_ONLY: ("label smoothing", "none"),
+    "kafnets:last-epoch": ("best epoch", "last epoch"),
+    "kafnets-1": ("six networks", "one network"),
+}
+"""By method: the ingredient, and what is there instead."""
+
+Lines = Sequence[Mapping[str, Any]]
+
+
+def runs() -> Iterator[Run]:
+    """Table by table, so that all methods have the same tables whenever it is stopped."""
+    for table, method in itertools.product(TABLES, (DEFAULT, *LEFT_OUT)):
+        if method != CLASSES_ONLY or task_of(suite.table(table)) != "regression":
+            yield from (Run(table, method, number, "validation", LIMIT) for number in range(DIVISIONS))
+
+
+def errors(lines: Lines) -> dict[str, dict[str, float]]:
+    """By method and table, of tables that all methods have; label smoothing is for classes."""
+    found = summary.errors(lines, TABLES, "validation", DIVISIONS)
+    every = [set(found.get(name, {})) for name in (DEFAULT, *LEFT_OUT) if name != CLASSES_ONLY]
+    common = set.intersection(*every)
+    return {
+        method: {table: value for table, value in own.items() if table in common}
+        for method, own in found.items()
+    }
+
+
+def effects(lines: Lines) -> list[summary.Pair]:
+    """For each ingredient, errors without it over errors with it, in the order of :data:`LEFT_OUT`."""
+    against = {each.method: each.inverse for each in summary.pairs(errors(lines), DEFAULT)}
+    return [against[method] for method in LEFT_OUT if method in against]
+
+
+def table(lines: Lines) -> str:
+    """In Markdown: a row per ingredient."""
+    rows = [["ingredient", "instead", "tables", "error without / with", "95 % interval", "p (Holm)"]]
+    rows.append(["---"] * len(rows[0]))
+    for each in effects(lines):
+        low, high = each.interval
+        row = [*LEFT_OUT[each.method], str(each.tables), f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}"]
+        rows.append([*row, f"{each.p:.2g}"])
+    covered = len(errors(lines).get(DEFAULT, {}))
+    told = f"Over {covered} of {len(TABLES)} development tables, one division each; exploratory."
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{told}"
+
+
+def picture(lines: Lines) -> Figure:
+    """A row per ingredient: small dots for tables, a large one and a line for the mean and its interval."""
+    found, own = errors(lines), effects(lines)
+    figure, (panel,) = style.grid(1, 1, width=7.5, height=0.28 * len(own) + 0.7)
+    for place, each in enumerate(own):
+        ratios = np.array([value / found[DEFAULT][name] for name, value in found[each.method].items()])
+        panel.plot(ratios, [place] * len(ratios), "o", color="#555555", alpha=0.3, markersize=3.5)
+        panel.plot(each.interval, [place] * 2, color="#cc3311", linewidth=2)
+        panel.plot(each.ratio, place, "o", color="#cc3311", markersize=6)
+    panel.set_xscale("log")
+    marks = [0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2, 3]
+    low, high = panel.get_xlim()
+    marks = [mark for mark in marks if low <= mark <= high]
+    panel.set_xticks(marks, [f"{mark:g}" for mark in marks], fontsize=8)
+    panel.minorticks_off()
+    panel.axvline(1, **style.REFERENCE)
+    names = [f"{what} → {instead}" for what, instead in (LEFT_OUT[each.method] for each in own)]
+    panel.set_yticks(range(len(own)), names, fontsize=8)
+    panel.invert_yaxis()
+    figure.supxlabel(
+        "error without the ingredient / error with it; dots: tables, lines: geometric means, 95 % intervals",
+        fontsize=8,
+    )
+    return figure
+
+
+def main() -> None:
+    """Run what is missing."""
+    torch.set_num_threads(1)
+    try:
+        run_all(runs(), OUTPUT)
+    except KeyboardInterrupt:
+        print("interrupted: the same command continues")
+
+
+if __name__ == "__main__":
+    main()
