@@ -64,6 +64,14 @@ def test_runs_were_made_by_commits_that_have_the_plan_as_it_is() -> None:
         assert git("show", f"{commit}:{PLAN}").stdout == (ROOT / PLAN).read_bytes(), commit
 
 
+def test_stored_runs_are_not_repeated() -> None:
+    left = Store(ROOT / "results").missing(PLANNED.descriptions())
+    assert len(left) == len(PLANNED.descriptions()) - len(STORED)
+    assert not {(each.label, each.hidden, each.seed) for each in left} & {
+        (each.label, each.hidden, each.seed) for each in STORED
+    }
+
+
 def test_the_command_needs_a_checkout(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["reproduce", "confirmatory", "--folder", str(tmp_path)])
     assert shown.exit_code == 2

@@ -201,7 +201,7 @@ def confirmatory_study(
     engine: Engine = EngineName.local,
     folder: Annotated[Path, typer.Option(help="Checkout of kafnets, with the plan in its docs.")] = Path(),
 ) -> None:
-    """Run a planned study with fresh seeds, seed by seed.
+    """Run a planned study with fresh seeds, seed by seed, except for the runs that are stored.
 
     The plans are docs/confirmatory-plan.md for Sensorless and docs/policy-plan.md for reinforcement learning.
 
@@ -210,14 +210,18 @@ def confirmatory_study(
     from kafnets.comparison.runner import Runnable, finished
     from kafnets.paper.plan import Plan
     from kafnets.paper.policy_study import PolicyPlan
+    from kafnets.paper.store import Store
 
     planned: Sequence[Runnable]
     with refusing():
         planned = (PolicyPlan if study is Study.policies else Plan).of(folder).descriptions()
+        left = Store(folder / "results").missing(planned)
     console = console_of_this_process()
-    run_all(planned, output, jobs=jobs, engine=engine, tensorboard=False)
+    run_all(left, output, jobs=jobs, engine=engine, tensorboard=False)
     with refusing():
-        console.print(f"{len(finished(planned, output))} of {len(planned)} planned runs are finished")
+        stored = len(planned) - len(left)
+        done = stored + len(finished(left, output))
+    console.print(f"{done} of {len(planned)} planned runs are finished, {stored} of them stored")
 
 
 @reproduce.command("store")

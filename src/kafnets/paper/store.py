@@ -6,7 +6,7 @@ records of fresh seeds, without epochs; and ``SHA256SUMS``, a checksum for each.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.comparison.record import Epoch, Key, Record
+from kafnets.comparison.runner import Runnable
 from kafnets.comparison.summary import cells
 from kafnets.data.folder import load_arrays
 from kafnets.files import write, written_at_once
@@ -103,6 +104,11 @@ class Store:
         found = self._arrays(_stem(record)).items()
         return {name.removeprefix(prefix): values for name, values in found if name.startswith(prefix)}
 
+    def missing(self, runs: Sequence[Runnable]) -> list[Runnable]:
+        """Those that are not stored."""
+        stored = {record.key for record in self.records}
+        return [run for run in runs if key_of(run) not in stored]
+
     def add(self, runs: Path) -> list[Record]:
         """Add all finished runs below a folder, except those that are there already; returns the new ones.
 
@@ -165,6 +171,12 @@ class Store:
     def _arrays(self, stem: str) -> Shapes:
         name = f"{stem}.npz"
         return load_arrays(self._checked(name)) if name in self._checksums else {}
+
+
+def key_of(run: Runnable) -> Key:
+    """As :attr:`Record.key` of the run once it is finished."""
+    config = run.config()
+    return config["experiment"], config["profile"], run.data, run.label, run.hidden, run.seed
 
 
 def _stem(record: Record) -> str:
