@@ -15,8 +15,9 @@ from kafnets.cli import app
 from kafnets.comparison.summary import Cell
 from kafnets.paper import cifar10, documents, susy, tables, wider
 from kafnets.paper.claims import verdicts
+from kafnets.paper.confirmatory import judge
 from kafnets.paper.evidence import Evidence
-from kafnets.paper.plan import PLAN
+from kafnets.paper.plan import PLAN, Plan
 from kafnets.paper.policy_study import PLAN as POLICY_PLAN
 from kafnets.paper.published import REVIEWED
 from kafnets.paper.store import Store
@@ -236,6 +237,15 @@ def readme_sentences() -> Iterator[str]:
     yield (
         f"Of {len(outcomes)} claims that we took from the paper, {confirmed} are confirmed by the stored "
         f"runs, {others} are not, and {untested} could not be tested"
+    )
+    plan = Plan.of(ROOT)
+    judged = [each.outcome for each in judge(plan, EVIDENCE)]
+    confirmed, refuted, undecided = (
+        judged.count(outcome) for outcome in (Outcome.CONFIRMED, Outcome.REFUTED, Outcome.UNDECIDED)
+    )
+    yield (
+        f"Of {len(judged)} claims about Sensorless that were judged again by {len(plan.seeds)} fresh seeds, "
+        f"with planned tests, {confirmed} is confirmed, {refuted} are refuted and {undecided} are undecided"
     )
     bars = {
         bar["what"]: bar["measured"]

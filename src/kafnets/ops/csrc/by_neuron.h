@@ -84,6 +84,7 @@ class ByNeuron {
             const Strip strip = fill(ahead, [&](int64_t i, const Runs<T>& own) { s.put(i, own.get(from)); });
             formula_.template tile_values<OneNeuron<T>>(beta.data(), s.values, strip, values.values);
             put_all(runs, values, to, strip.vectors);
+            runs = ahead;
           }
         } else {
           for (; !runs.done(); runs.next()) {
@@ -189,6 +190,7 @@ class ByNeuron {
         weigh_one(alpha + n * formula_.size, beta.data());
         Runs<T> runs = runs_of_part(part);
         if constexpr (Formula<T>::kTiles) {
+          static_assert(kSumLength * kParts % kTile == 0);
           TileBuffer<T> s, u, gradients;
           for (int tiles = 1; !runs.done(); ++tiles) {
             Runs<T> ahead = runs;
@@ -229,7 +231,7 @@ class ByNeuron {
     return {0, kNativeWidth<T>, vectors, kNativeWidth<T>};
   }
 
-  static void put_all(Runs<T>& runs, const TileBuffer<T>& from, T* to, int64_t vectors) {
+  static void put_all(Runs<T> runs, const TileBuffer<T>& from, T* to, int64_t vectors) {
     for (int64_t i = 0; i < vectors; i += kParts, runs.next()) runs.put(to, load<T>(from.values + i * kNativeWidth<T>));
   }
 

@@ -1,6 +1,8 @@
 // Powers of two and exponentials, with the remainder that the rounding left.
 #pragma once
 
+#include <type_traits>
+
 #include "vector.h"
 
 // 2^f = 1 + f kPowers[0] + f^2 kPowers[1] + ... for |f| <= 1/2: Chebyshev's interpolation of (2^f - 1) / f, to a
@@ -124,10 +126,10 @@ struct Exponent {
   template <int kBias = 0>
   KAF_INLINE Vec<T> raise(Vec<T> v) const {
     using C = ExpConstants<T>;
-    constexpr auto kOffset = decltype(C::kOne)(kBias) << C::kMantissaBits;
+    constexpr std::make_unsigned_t<decltype(C::kOne + 0)> kOffset = decltype(C::kOne)(kBias) << C::kMantissaBits;
     return by_parts(
         [](Native<T> p, Native<T> by) {
-          return (Native<T>)((NativeInt<T>)p + (((NativeInt<T>)by << C::kMantissaBits) + kOffset));
+          return (Native<T>)((NativeBits<T>)p + (((NativeBits<T>)by << C::kMantissaBits) + kOffset));
         },
         v, shifted);
   }
@@ -135,7 +137,7 @@ struct Exponent {
   KAF_INLINE Vec<T> lower(Vec<T> v) const {
     using C = ExpConstants<T>;
     return by_parts(
-        [](Native<T> p, Native<T> by) { return (Native<T>)((NativeInt<T>)p - ((NativeInt<T>)by << C::kMantissaBits)); },
+        [](Native<T> p, Native<T> by) { return (Native<T>)((NativeBits<T>)p - ((NativeBits<T>)by << C::kMantissaBits)); },
         v, shifted);
   }
 };

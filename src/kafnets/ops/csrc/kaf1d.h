@@ -1,4 +1,4 @@
-// The one-dimensional expansion at a vector of activations.
+// The one-dimensional expansion at the activations of a tile.
 #pragma once
 
 #include "added_base.h"

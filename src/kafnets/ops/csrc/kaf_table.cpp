@@ -12,10 +12,10 @@ constexpr int64_t kRowsAhead = 16;  // what is needed so much later is asked for
 constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, though its last vector is not full
 
 // Measured, in units of the time that the formula takes for an activation and an element: by the formula, an activation
-// takes as long as kOfFormula elements more for each segment (see plan.h) of kPerSegment elements, which is their number at
-// the usual bandwidth; by table, what is given here; and making a table some for each multiply-add.
-// The formula makes use of longer vectors. Where channels are innermost, neurons have to be taken apart first.
-constexpr int64_t kFewestActivations = 32, kPerSegment = 27;
+// takes as long as kOfFormula elements more for each segment (see plan.h); by table, what is given here; and making a
+// table some for each multiply-add. The formula makes use of longer vectors. Where channels are innermost, neurons have to
+// be taken apart first.
+constexpr int64_t kFewestActivations = 32;
 #if defined(__AVX512F__)
 constexpr int64_t kOfFormula = 32, kOfTable = 46, kOfTableApart = 84, kOfMaking = 16;
 #elif defined(__AVX2__)
@@ -263,7 +263,8 @@ bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_
   const TablePlan& plan = plan_for<TablePlan>(settings);
   if (preference > 0) return plan.usable;
   const int64_t of_table = neurons > 1 && positions == 1 ? kOfTableApart : kOfTable;
-  const int64_t segments = (plan.elements + kPerSegment - 1) / kPerSegment;
+  const int64_t segments = static_cast<int64_t>(
+      plan_for<Plan<float>>({plan.elements, settings.first, settings.second, settings.third, 0, 0}).segments.size());
   const int64_t saved = batch * positions * (plan.elements + segments * kOfFormula - of_table);
   return plan.usable && saved >= kOfMaking * (plan.work() + 200);
 }

@@ -1,6 +1,7 @@
 // The sum of one segment's terms, and its gradients, at a tile's activations.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "terms.h"
@@ -11,17 +12,33 @@ constexpr int kRowsOfValues = 4, kRowsOfGradients = 2;
 #else
 constexpr int kRowsOfValues = 2, kRowsOfGradients = 1;
 #endif
-static_assert(kTile % kRowsOfValues == 0 && kTile % kRowsOfGradients == 0);
+static_assert(kTile % kRowsOfValues == 0);
+static_assert(kParts % kRowsOfGradients == 0);  // upstream is 0 in rows that are not there, up to a multiple of kParts
 
-// To the values so far, unless that is null, and to a strip. Horner's rule from both ends of a segment toward its center, for
-// several vectors at once, so that the processor has more than one thing to do. There are as many elements from the center
-// upwards as below it, or one more.
+// What a segment of which nothing is left leaves as it was: values so far, or 0.
+template <int kRows, class T>
+KAF_INLINE void pass_on(const T* so_far, int64_t row, const Strip& strip, T* y) {
+  if (so_far == y) return;
+  Native<T> result[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    result[i] = so_far ? load_native<T>(so_far + (row + i) * kNativeWidth<T>) : Native<T>{};
+  }
+  strip.put(y, row, result);
+}
+
+// To the values so far, unless that is null, and to a strip. Horner's rule from both ends of a segment toward its center,
+// for several vectors at once, so that the processor has more than one thing to do. There are as many elements from the
+// center upwards as below it, or one more.
 template <class Neurons, class T>
 __attribute__((noinline)) void add_segment(const T* beta, const Segment<T>& segment, const TileTerms<T>& terms,
                                            const T* so_far, const Strip strip, T* y) {
   constexpr int kRows = kRowsOfValues, kLanes = kNativeWidth<T>;
   const int below = segment.below, above = segment.above;
   for (int64_t row = 0; row < strip.vectors; row += kRows) {
+    if (terms.vanished(row, std::min<int64_t>(kRows, strip.vectors - row))) {
+      pass_on<kRows>(so_far, row, strip, y);
+      continue;
+    }
     int top = below + above;
     const Native<T> first = above == below ? Neurons::native(beta, top--) : Native<T>{};
     Native<T> up[kRows], down[kRows], from_above[kRows], from_below[kRows];
@@ -48,10 +65,10 @@ __attribute__((noinline)) void add_segment(const T* beta, const Segment<T>& segm
   }
 }
 
-// The same for the gradients of activations. What upstream adds to those of the coefficients goes to `sums`, by element and
-// lane, which begin at the center, as beta does. Terms are taken from there outwards. With places m and z, an element adds beta t (m - z) to the
-// derivative. Of kGroup neighbors that is (the last m - z) P -+ Q, with P the sum of their beta t, and Q that of the sums
-// before the last: fewer multiplications, of which there are most here.
+// The same for the gradients of activations. What upstream adds to those of the coefficients goes to `sums`, by element
+// and lane, which begin at the center, as beta does. Terms are taken from there outwards. With places m and z, an element
+// adds beta t (m - z) to the derivative. Of kGroup neighbors that is (the last m - z) P -+ Q, with P the sum of their
+// beta t, and Q that of the sums before the last: fewer multiplications, of which there are most here.
 template <class Neurons, class T>
 __attribute__((noinline)) void add_segment_gradients(const T* beta, const Segment<T>& segment, const TileTerms<T>& terms,
                                                      const T* upstream, T slope, const T* so_far, const Strip strip, T* dx,
@@ -64,6 +81,10 @@ __attribute__((noinline)) void add_segment_gradients(const T* beta, const Segmen
     Native<T> place, term[kRows], ratio[kRows], result[kRows];
   };
   for (int64_t row = 0; row < strip.vectors; row += kRows) {
+    if (terms.vanished(row, std::min<int64_t>(kRows, strip.vectors - row))) {
+      pass_on<kRows>(so_far, row, strip, dx);
+      continue;
+    }
     Side high = {beta, sums, T(1) - Native<T>{}, {}, {}, {}}, low = {beta, sums, T(-1) - Native<T>{}, {}, {}, {}};
     Native<T> z[kRows], all = load_native<T>(sums);
     const Native<T> at_center = Neurons::native(beta, 0);

@@ -74,8 +74,15 @@ KAF_INLINE Start<T> start_of(const PlanConstants<T>& plan, const Segment<T>& seg
   return {x, outside, zero_where(outside, whole.template raise<Range<T>::kBias>(fraction))};
 }
 
-// The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or nearest: with
-// that many roundings made up for in the envelope, the others are wrong by the difference.
+// Whether nothing of a segment is left in any lane.
+template <class T>
+KAF_INLINE bool is_beyond(const PlanConstants<T>& plan, const Segment<T>& segment, Vec<T> s) {
+  const Vec<T> x = exponent_of(plan, segment, s);
+  return all(differing(clamp(x, -plan.limit, plan.limit), x));
+}
+
+// The m-th power of a rounded ratio is wrong by m roundings. The terms that matter are those with m near z, or nearest:
+// with that many roundings made up for in the envelope, the others are wrong by the difference.
 template <class T>
 KAF_INLINE Vec<T> corrected(Vec<T> envelope, const Segment<T>& segment, Vec<T> z, Vec<T> rounding) {
   const Vec<T> nearest = lesser(splat<T>(T(segment.below)), absolute(z));
@@ -108,16 +115,25 @@ KAF_INLINE Terms<T> single_term(const PlanConstants<T>& plan, const Segment<T>& 
   return {start.x * plan.to_z, Vec<T>{}, Vec<T>{}, mul_add(start.x, Vec<T>{}, start.envelope)};
 }
 
-// The terms of one segment at a tile's activations, for a second loop. What that computes is ready when it begins: waiting
-// for the terms of its own vector, it would keep the processor from those of the next.
+// The terms of one segment at a tile's activations, for a second loop. What that computes with is ready when it begins:
+// waiting for the terms of its own vector, it would keep the processor from those of the next.
 template <class T>
 struct TileTerms {
   static constexpr int kSize = kTile * kNativeWidth<T>;
   alignas(64) T z[kSize], up[kSize], down[kSize], envelope[kSize];
 
+  // Whether nothing is left of these vectors' terms. Only plans with many segments look for that.
+  KAF_INLINE bool vanished(int64_t first, int64_t count) const {
+    if (!skips_) return false;
+    bool result = true;
+    for (int64_t i = first; i < first + count; ++i) result = result && vanished_[i];
+    return result;
+  }
+
   // From `vectors` vectors of activations, one after the other. Only slopes need z.
   template <bool kSlopes>
   void find(const Plan<T>& plan, const Segment<T>& segment, const T* s, int64_t vectors) {
+    skips_ = plan.skips;
     if (segment.below == 0) {
       fill<kSlopes, true>(plan, segment, s, vectors);
     } else {
@@ -129,8 +145,17 @@ struct TileTerms {
   // Arguments that no store can change, as far as the compiler knows.
   template <bool kSlopes, bool kSingle>
   __attribute__((noinline)) void fill(const PlanConstants<T> plan, const Segment<T> segment, const T* s, int64_t vectors) {
+    const bool skips = skips_;
     for (int64_t at = 0; at < vectors * kNativeWidth<T>; at += kWidth<T>) {
       const Vec<T> here = load<T>(s + at);
+      if (skips) {
+        const bool nothing = is_beyond(plan, segment, here);
+        for (int i = 0; i < kParts; ++i) vanished_[at / kNativeWidth<T> + i] = nothing;
+        if (nothing) {
+          for (T* each : {z, up, down, envelope}) store<T>(each + at, Vec<T>{});
+          continue;
+        }
+      }
       const Terms<T> terms = kSingle ? single_term(plan, segment, here) : terms_of(plan, segment, here);
       if (kSlopes) store<T>(z + at, terms.z);
       store<T>(up + at, terms.up);
@@ -138,6 +163,8 @@ struct TileTerms {
       store<T>(envelope + at, terms.envelope);
     }
   }
+
+  bool skips_, vanished_[kTile];
 };
 
 // Calls use(segment, its terms, whether nothing is left of them in any lane) for all segments.
@@ -147,8 +174,7 @@ KAF_INLINE void for_segments(const Plan<T>& plan, Vec<T> s, const Use& use) {
   if (plan.shares) shared = shared_by_segments(plan, s);
   for (const Segment<T>& segment : plan.segments) {
     if (plan.skips) {
-      const Vec<T> x = exponent_of<T>(plan, segment, s);
-      if (all(differing(clamp(x, -plan.limit, plan.limit), x))) {
+      if (is_beyond<T>(plan, segment, s)) {
         use(segment, Terms<T>{}, true);
         continue;
       }

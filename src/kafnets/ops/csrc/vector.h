@@ -31,12 +31,14 @@ template <>
 struct NativeTypes<float> {
   typedef float V __attribute__((vector_size(KAF_VECTOR_BYTES)));
   typedef int32_t I __attribute__((vector_size(KAF_VECTOR_BYTES)));
+  typedef uint32_t U __attribute__((vector_size(KAF_VECTOR_BYTES)));
 };
 
 template <>
 struct NativeTypes<double> {
   typedef double V __attribute__((vector_size(KAF_VECTOR_BYTES)));
   typedef int64_t I __attribute__((vector_size(KAF_VECTOR_BYTES)));
+  typedef uint64_t U __attribute__((vector_size(KAF_VECTOR_BYTES)));
 };
 
 // What the processor calls a vector.
@@ -44,6 +46,8 @@ template <class T>
 using Native = typename NativeTypes<T>::V;
 template <class T>
 using NativeInt = typename NativeTypes<T>::I;
+template <class T>
+using NativeBits = typename NativeTypes<T>::U;
 
 // What we call one: as many of them as keep the processor busy. The formulas are long chains in which each step
 // waits for the one before, so that one vector alone leaves the arithmetic units idle half of the time.
@@ -213,7 +217,7 @@ KAF_INLINE Native<float> native_fma(Native<float> a, Native<float> b, Native<flo
   const auto high = [](Native<float> v) { return _mm_movehl_ps((__m128)v, (__m128)v); };
   return (Native<float>)_mm_movelh_ps(half((__m128)a, (__m128)b, (__m128)c), half(high(a), high(b), high(c)));
 #else
-  Native<float> result;
+  Native<float> result;  // the same
   for (int i = 0; i < kNativeWidth<float>; ++i) result[i] = static_cast<float>(double(a[i]) * b[i] + c[i]);
   return result;
 #endif
