@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 
-from benchmarks.tables import calibration, ingredients, suite, summary
+from benchmarks.tables import calibration, ingredients, shared, suite, summary
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.files import write
 from kafnets.paper.documents import filled
@@ -124,8 +124,8 @@ def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
 
 def page(text: str, root: Path = Path()) -> str:
     """The page with its tables, from all runs that are stored below a folder."""
-    lines, left_out, calibrated = (
-        list(stored(root / path)) for path in (OUTPUT, ingredients.OUTPUT, calibration.OUTPUT)
+    lines, left_out, sharing, calibrated = (
+        list(stored(root / path)) for path in (OUTPUT, ingredients.OUTPUT, shared.OUTPUT, calibration.OUTPUT)
     )
     lines = [line for line in lines if line["part"] == "test" and line["table"] in TABLES]
     found = by_divisions(lines)
@@ -136,6 +136,7 @@ def page(text: str, root: Path = Path()) -> str:
         "tables-single": lambda: ranked(found, SINGLE),
         "tables-members": lambda: ranked(found, MEMBERS),
         "tables-ingredients": lambda: f"{ingredients.table(left_out)}\n\n{made_with(left_out)}",
+        "tables-shared": lambda: f"{shared.table(sharing)}\n\n{made_with(sharing)}",
         "tables-calibration": lambda: calibration.told(calibrated),
         "tables-errors": lambda: errors_by_table(found[suite.DIVISIONS]),
         "tables-times": lambda: times(lines),

@@ -23,15 +23,18 @@ PACKAGES = {
 }
 """By name: the package that brings it; "realmlp-td-6" averages six networks, each with another fold held out.
 
-Ours are "kafnets", "kafnets-1" for one network, "kafnets:periodic" with cosines in place of KAFs as
-embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation; and the default with one
-ingredient of its recipe left out, such as "kafnets:no-dropout".
+Ours are "kafnets", "kafnets-1" for one network, "kafnets-shared" for members that share weights,
+"kafnets:periodic" with cosines in place of KAFs as embeddings, and "kafnets:relu" or "kafnets-1:relu" with
+another activation; and the default with one ingredient of its recipe left out, such as "kafnets:no-dropout".
 """
 
 
 OURS: dict[str, dict[str, Any]] = {
     "kafnets": {},
     "kafnets-1": {"n_members": 1},
+    "kafnets-1-longer": {"n_members": 1, "epochs": 180},
+    "kafnets-3": {"n_members": 3},
+    "kafnets-shared": {"n_members": 8, "share_weights": True},
     "kafnets:periodic": {"n_members": 6, "embedding": (None, "periodic") * 3},
     "kafnets:no-learned": {"activation": "mish", "embedding": None},
     "kafnets:no-base": {"activation_options": {}},

@@ -66,6 +66,7 @@ from kafnets.registry import Facts as Facts
 from kafnets.registry import create as create
 from kafnets.registry import names as names
 from kafnets.registry import register as register
+from kafnets.shared_networks import shared_mlp as shared_mlp
 from kafnets.starts import Initializer as Initializer
 from kafnets.starts import Normal as Normal
 from kafnets.starts import Ridge as Ridge

@@ -137,6 +137,7 @@ def compare(
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
     n_members: int = 1,
+    share_weights: bool = False,
     embedding: str | None = None,
     tune: int = 0,
     output: str | Path = "kafnets-runs",
@@ -172,6 +173,8 @@ def compare(
         dropout: probability of dropout after each hidden layer in the first epoch.
         n_members: number of networks per run whose predictions are averaged. They are trained together on the
             same rows, each with its own loss, and share their best epoch.
+        share_weights: whether these are one network with shared linear weights, which is faster; see
+            :class:`kafnets.nn.SharedMembers`.
         embedding: learned functions of single features as additional inputs: "kaf", "periodic", or "auto" for
             "kaf" in every second network.
         tune: number of settings to try for each activation before its seeds are run, see ``kafnets.tune``;
@@ -211,6 +214,7 @@ def compare(
         hidden=hidden,
         dropout=dropout,
         n_members=n_members,
+        share_weights=share_weights,
         embedding=embedding,
         task=task,
         drop=drop,

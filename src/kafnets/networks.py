@@ -9,6 +9,7 @@ from torch import nn
 
 from kafnets.checks import check_integer
 from kafnets.nn.edgewise import EdgewiseKAF
+from kafnets.nn.shared_members import MemberLinear
 from kafnets.registry import Factory, accepted, declared_by, facts_of, find, make
 
 Activation = str | Factory
@@ -64,7 +65,7 @@ def mlp(
     check_integer("inputs", inputs)
     check_integer("outputs", outputs)
     widths = [hidden] if isinstance(hidden, int) else list(hidden)
-    linear = _linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
+    linear = linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
     surroundings = {"dim": -1, "generator": generator, "device": device, "dtype": dtype}
     layers, width = hidden_layers(inputs, widths, activation, linear, surroundings, options, dropout=dropout)
     return nn.Sequential(*layers, linear(width, outputs))
@@ -204,8 +205,8 @@ def cnn(
     height, breadth = image_size if isinstance(image_size, tuple) else (image_size, image_size)
     check_integer("image_size", height)
     check_integer("image_size", breadth)
-    linear = _linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
-    convolution = _linear_maps(
+    linear = linear_maps(nn.Linear, weights, generator, device=device, dtype=dtype)
+    convolution = linear_maps(
         nn.Conv2d,
         weights,
         generator,
@@ -271,8 +272,8 @@ def _shares(dropout: float | Sequence[float], count: int, of_what: str) -> list[
     return shares
 
 
-def _linear_maps(
-    kind: type[nn.Linear] | type[nn.Conv2d],
+def linear_maps(
+    kind: Callable[..., nn.Linear | nn.Conv2d | MemberLinear],
     weights: Weights,
     generator: torch.Generator | None,
     **options: Any,
@@ -293,8 +294,7 @@ def _linear_maps(
         with torch.random.fork_rng(devices=[], enabled=generator is not None):
             made = kind(inputs, outputs, **options)
         nn.init.kaiming_uniform_(made.weight, nonlinearity=variance_of, generator=generator)
-        assert made.bias is not None
-        nn.init.zeros_(made.bias)
+        nn.init.zeros_(made.bias)  # type: ignore[arg-type]
         return made
 
     return started

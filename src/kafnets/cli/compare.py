@@ -50,6 +50,7 @@ def compare(
         float, typer.Option(min=0, help="Initial dropout after each hidden layer; it decreases to 0.")
     ] = 0.15,
     members: Annotated[int, typer.Option(min=1, help="Networks per run whose predictions are averaged.")] = 1,
+    share_weights: Annotated[bool, typer.Option(help="These share their linear weights: faster.")] = False,
     embedding: Annotated[
         str, typer.Option(help="Learned functions of single features: kaf, periodic, or auto (half of them).")
     ] = "",
@@ -131,6 +132,7 @@ def compare(
             hidden=whole_numbers("--hidden", hidden),
             dropout=dropout,
             n_members=members,
+            share_weights=share_weights,
             embedding=embedding or None,
             tune=tune,
             output=output,

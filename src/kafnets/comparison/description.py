@@ -21,6 +21,9 @@ from kafnets.train.settings import Settings
 
 P = TypeVar("P")
 
+PLAIN = {"scaling": "range", "members": 1, "share_weights": False, "embedding": None}
+"""What configs do not name, since there was nothing else when the first were stored."""
+
 
 @dataclass(frozen=True)
 class Description:
@@ -39,6 +42,7 @@ class Description:
         scaling: of features: "range" or "robust", see ``kafnets.data.load``.
         frozen: whether the activation's own parameters are not trained.
         members: networks for rows of features whose predictions are averaged.
+        share_weights: whether they are one network with shared weights.
         embedding: learned functions of single features, see ``kafnets.sklearn.KafnetClassifier``.
         network: "mlp" for rows of features, "cnn" for images, "edgewise" for rows of features, with one
             function per connection instead of the activation.
@@ -64,6 +68,7 @@ class Description:
     scaling: str = "range"
     prepared: Path | None = None
     members: int = 1
+    share_weights: bool = False
     embedding: str | None = None
 
     @property
@@ -91,7 +96,7 @@ class Description:
             )
         config = asdict(self) | {"settings": self.settings.describe()}
         del config["prepared"]
-        for name, plain in (("scaling", "range"), ("members", 1), ("embedding", None)):
+        for name, plain in PLAIN.items():
             if config[name] == plain:
                 del config[name]
         kernel = config["options"].get("kernel")
@@ -107,7 +112,7 @@ class Description:
 
     def architecture(self, splits: Splits) -> Architecture:
         """Of a network for rows of features."""
-        embeddings = embeddings_of(self.embedding, self.members)
+        embeddings = embeddings_of(self.embedding, self.members, shared=self.share_weights)
         return Architecture(
             splits.inputs,
             self.hidden,
@@ -118,6 +123,7 @@ class Description:
             embeddings,
             columns_to_embed(splits.train.features) if any(embeddings) else (),
             link_of(splits.task, self.settings.numbers),
+            self.members if self.share_weights else 1,
         )
 
     def build(self, splits: Splits) -> nn.Module:

@@ -164,6 +164,7 @@ def plan(
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
     n_members: int = 1,
+    share_weights: bool = False,
     embedding: str | None = None,
     task: Any = None,
     drop: Sequence[str] = (),
@@ -179,17 +180,15 @@ def plan(
     chosen = _known(activations, rivals)
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
-    embeddings_of(embedding, n_members)  # mistakes are told now
+    embeddings_of(embedding, n_members, shared=share_weights)  # mistakes are told now
     common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
-    common += [] if (n_members, embedding) == (1, None) else [[n_members, embedding]]
+    members = [n_members, embedding] + ["shared"] * share_weights
+    common += [] if members == [1, None] else [members]
     profile = _profile(source, table, common)
     rows = None if table is None else output / "compare" / profile / ROWS
+    called = "compare", profile, REFERENCE, source, REFERENCE
     one = Description(
-        "compare",
-        profile,
-        REFERENCE,
-        source,
-        REFERENCE,
+        *called,
         tuple(hidden),
         seed=0,
         dropout=(dropout,) * len(hidden),
@@ -198,16 +197,16 @@ def plan(
         scaling=SCALING,
         prepared=rows,
         members=n_members,
+        share_weights=share_weights,
         embedding=embedding,
     )
-    every = range(seeds)
     networks = [
         replace(one, label=name, activation=name, options=STARTS.get(name, {}), seed=seed)
-        for name, seed in product(chosen, every)
+        for name, seed in product(chosen, range(seeds))
     ]
     others = [
         Rival("compare", profile, KINDS[name].label, source, seed, SCALING, told, rows)
-        for name, seed in product(dict.fromkeys(rivals), every)
+        for name, seed in product(dict.fromkeys(rivals), range(seeds))
     ]
     folders = (output / "compare" / profile, output / "compare", output)
     new = tuple(each for each in folders if not each.exists())

@@ -12,7 +12,9 @@ from kafnets import files
 from kafnets.export.c import export_c
 from kafnets.export.onnx import program_of, run_onnx
 from kafnets.export.predictor_module import columns_of, prepared
+from kafnets.nn.averaged import Averaged
 from kafnets.nn.baked import bake
+from kafnets.nn.shared_members import SharedMembers
 
 SUFFIXES = (".onnx", ".c", ".pt2")
 MISSING, NAN = "", "nan"
@@ -29,6 +31,11 @@ def export_predictor(predictor: Any, path: str | Path, *, baked: bool = True) ->
     if texts and path.suffix != ".onnx":
         raise ValueError(
             f"the column {texts[0]!r} holds text, which only .onnx files can take: export to ONNX"
+        )
+    if path.suffix == ".c" and isinstance(predictor.model, Averaged | SharedMembers):
+        raise ValueError(
+            "a .c file holds one network, but predictions of several are averaged: fit with n_members=1, or "
+            "export to .onnx"
         )
     degree = {".onnx": 3, ".c": 7, ".pt2": None}[path.suffix]
     model = bake(predictor.model, degree=degree) if baked else predictor.model  # type: ignore[arg-type]

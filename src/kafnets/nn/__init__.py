@@ -39,3 +39,5 @@ from kafnets.nn.refine import refine as refine
 from kafnets.nn.regularization import distance_from_start as distance_from_start
 from kafnets.nn.regularization import param_groups as param_groups
 from kafnets.nn.regularization import penalty as penalty
+from kafnets.nn.shared_members import MemberLinear as MemberLinear
+from kafnets.nn.shared_members import SharedMembers as SharedMembers

@@ -12,6 +12,16 @@ Link = Literal["identity", "logistic", "softmax", "log"]
 """What outputs are made of: the numbers themselves, log-odds, logits of classes, or logarithms."""
 
 
+def averaged(outputs: Tensor, link: Link) -> Tensor:
+    """Outputs that give the mean of the predictions of several outputs along the first axis."""
+    if link == "identity":
+        return outputs.mean(0)
+    if link == "logistic":  # log of the mean probability over log of the mean of its opposite
+        return functional.logsigmoid(outputs).logsumexp(0) - functional.logsigmoid(-outputs).logsumexp(0)
+    logarithms = outputs.log_softmax(-1) if link == "softmax" else outputs
+    return logarithms.logsumexp(0) - math.log(len(outputs))
+
+
 class Averaged(nn.Module):
     r"""Networks whose predictions are averaged, as outputs of one network.
 
@@ -42,12 +52,7 @@ class Averaged(nn.Module):
         outputs = torch.stack([member(inputs) for member in self.members])
         if self.training:
             return outputs
-        if self.link == "identity":
-            return outputs.mean(0)
-        if self.link == "logistic":  # log of the mean probability over log of the mean of its opposite
-            return functional.logsigmoid(outputs).logsumexp(0) - functional.logsigmoid(-outputs).logsumexp(0)
-        logarithms = outputs.log_softmax(-1) if self.link == "softmax" else outputs
-        return logarithms.logsumexp(0) - math.log(len(self.members))
+        return averaged(outputs, self.link)
 
     def extra_repr(self) -> str:
         """The text shown in ``repr``."""

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from kafnets.checks import check_integer
+from kafnets.nn.shared_members import MemberLinear
 from kafnets.registry import Facts
 
-LINEAR = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+LINEAR = (nn.Linear, MemberLinear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
 def initialize_biases(
@@ -123,7 +124,7 @@ def _draw(
         if module in done:
             return None
         done.append(module)
-        dim = -1 if isinstance(module, nn.Linear) else -module.weight.dim() + 1
+        dim = -1 if isinstance(module, nn.Linear | MemberLinear) else -module.weight.dim() + 1
         rows = output.movedim(dim, -1).flatten(0, -2) if output.dim() > 1 else output[None]
         mixed = _mixes(rows, members, generator)
         shift = -mixed  # of outputs that the old bias is part of

@@ -44,6 +44,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         *,
         activation_options: dict[str, Any] | None = None,
         n_members: int = MEMBERS,
+        share_weights: bool = False,
         embedding: str | Sequence[str | None] | None = "auto",
         epochs: int = RECIPE.epochs,
         batch_size: int | Literal["auto"] = RECIPE.batch_size,
@@ -69,6 +70,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         self.activation = activation
         self.activation_options = activation_options
         self.n_members = n_members
+        self.share_weights = share_weights
         self.embedding = embedding
         self.epochs = epochs
         self.batch_size = batch_size
@@ -178,11 +180,11 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
         hidden = tuple(np.atleast_1d(self.hidden).tolist())  # as a saved one is
-        embeddings = embeddings_of(self.embedding, members)
+        embeddings = embeddings_of(self.embedding, members, shared=self.share_weights)
+        shared = members if self.share_weights else 1
         embedded = columns_to_embed(X) if any(embeddings) else ()
-        return Architecture(
-            X.shape[1], hidden, outputs, self.activation, options, self.dropout, embeddings, embedded, link
-        )
+        what = X.shape[1], hidden, outputs, self.activation, options, self.dropout
+        return Architecture(*what, embeddings, embedded, link, shared)
 
     def _learn(
         self,

@@ -42,6 +42,9 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         n_members: number of networks whose predictions are averaged. Each has its own initial weights and
             holds out a different part of the rows to choose its best epoch. One network is several times
             faster.
+        share_weights: whether the members are one network, whose linear weights they share; they differ in
+            their activations, scales and biases, see :class:`kafnets.nn.SharedMembers`. That is faster, most
+            of all for larger ``n_members``.
         embedding: learned functions of single features as additional inputs: "kaf" for those of
             :class:`kafnets.nn.KAFEmbedding`, "periodic" for cosines, None for no embedding; "auto": "kaf" for
             every second network; or a sequence of these with one for each network.

@@ -14,6 +14,7 @@ from kafnets.data.splits import Task
 from kafnets.networks import Activation, mlp
 from kafnets.nn.averaged import Averaged, Link
 from kafnets.nn.embedding import EMBEDDINGS
+from kafnets.shared_networks import shared_mlp
 from kafnets.train.losses import Loss
 
 
@@ -32,6 +33,7 @@ class Architecture:
             features behind the features, see :class:`kafnets.nn.KAFEmbedding`; None for the features alone.
         embedded: numbers of the features that have such functions.
         link: what outputs are made of, see :class:`kafnets.nn.Averaged`.
+        shared: members of each network, which share its weights, see ``kafnets.shared_mlp``.
     """
 
     inputs: int
@@ -43,6 +45,7 @@ class Architecture:
     embeddings: tuple[str | None, ...] = (None,)
     embedded: tuple[int, ...] = ()
     link: Link = "identity"
+    shared: int = 1
 
     @classmethod
     def described(cls, content: Mapping[str, Any]) -> Self:
@@ -57,25 +60,23 @@ class Architecture:
         networks = [self._network(kind, generator) for kind in self.embeddings]
         return networks[0] if len(networks) == 1 else Averaged(networks, self.link)
 
-    def _network(self, embedding: str | None, generator: torch.Generator | None) -> nn.Sequential:
-        first: list[nn.Module] = []
+    def _network(self, embedding: str | None, generator: torch.Generator | None) -> nn.Module:
+        first: nn.Module | None = None
         width = self.inputs
         if embedding is not None and self.embedded:
-            layer = EMBEDDINGS[embedding](self.inputs, self.embedded, generator=generator)
-            first, width = [layer], layer.out_features
-        network = mlp(
-            width,
-            self.hidden,
-            self.outputs,
-            self.activation,
-            dropout=self.dropout,
-            generator=generator,
-            **self.options,
-        )
-        return nn.Sequential(*first, *network)
+            first = EMBEDDINGS[embedding](self.inputs, self.embedded, generator=generator)
+            width = first.out_features
+        what = width, self.hidden, self.outputs, self.activation
+        options = {"dropout": self.dropout, "generator": generator, **self.options}
+        if self.shared > 1:
+            return shared_mlp(*what, members=self.shared, link=self.link, first=first, **options)
+        network = mlp(*what, **options)
+        return network if first is None else nn.Sequential(first, *network)
 
 
-def embeddings_of(embedding: str | Sequence[str | None] | None, members: int) -> tuple[str | None, ...]:
+def embeddings_of(
+    embedding: str | Sequence[str | None] | None, members: int, *, shared: bool = False
+) -> tuple[str | None, ...]:
     """One for each network that is averaged.
 
     Args:
@@ -83,8 +84,12 @@ def embeddings_of(embedding: str | Sequence[str | None] | None, members: int) ->
             "auto": "kaf" for every second one, since networks that see different things have different
             errors.
         members: how many.
+        shared: whether they share their weights, and so their embedding.
     """
     check_integer("n_members", members)
+    if shared and not (embedding is None or isinstance(embedding, str)):
+        raise ValueError(f"embedding must be one for all members with share_weights=True, got {embedding!r}")
+    members = 1 if shared else members
     if embedding == "auto":
         return tuple("kaf" if number % 2 else None for number in range(members))
     each = (embedding,) * members if embedding is None or isinstance(embedding, str) else tuple(embedding)
