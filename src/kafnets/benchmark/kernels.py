@@ -8,7 +8,8 @@ from torch import nn
 
 from kafnets.benchmark import memory
 from kafnets.benchmark.correctness import error_ratios
-from kafnets.benchmark.rows import Row, adam_step, kaf2d_row, kaf_row, peer_rows, step, torch_rows
+from kafnets.benchmark.rows import Row, kaf2d_row, kaf_row, peer_rows, step, torch_rows
+from kafnets.benchmark.steps import adam_step
 from kafnets.nn import KAF
 from kafnets.provenance import provenance
 from kafnets.timing import interleaved, threads
@@ -93,10 +94,10 @@ def _time(rows: dict[str, Row], shape: tuple[int, ...], seconds: float) -> dict[
 def time_training(seconds: float) -> dict[str, Any]:
     """The paper's SUSY networks, batch 100, Adam."""
     runs = {
-        "ReLU, 2 x 300": adam_step(nn.ReLU, 2),
-        "PReLU, 2 x 300": adam_step(lambda: nn.PReLU(300), 2),
-        "KAF, 2 x 300": adam_step(lambda: KAF(300), 2),
-        "ReLU, 5 x 300": adam_step(nn.ReLU, 5),
+        "ReLU, 2 x 300": adam_step(lambda _: nn.ReLU()),
+        "PReLU, 2 x 300": adam_step(nn.PReLU),
+        "KAF, 2 x 300": adam_step(KAF),
+        "ReLU, 5 x 300": adam_step(lambda _: nn.ReLU(), 5),
     }
     return {name: timing.as_dict() for name, timing in interleaved(runs, seconds_a_run=seconds).items()}
 

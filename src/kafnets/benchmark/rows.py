@@ -84,22 +84,3 @@ def step(row: Row, shape: tuple[int, ...]) -> Callable[[], None]:
             result.backward(upstream)
 
     return run
-
-
-def adam_step(build: Callable[[], nn.Module], hidden_layers: int, batch: int = 100) -> Callable[[], None]:
-    """A whole training step of the paper's SUSY network: 18 inputs, layers of 300, one output."""
-    layers: list[nn.Module] = []
-    width = 18
-    for _ in range(hidden_layers):
-        layers += [nn.Linear(width, 300), build()]
-        width = 300
-    net = nn.Sequential(*layers, nn.Linear(width, 1))
-    optimizer = torch.optim.Adam(net.parameters())
-    s, target = torch.randn(batch, 18), torch.rand(batch, 1).round()
-
-    def run() -> None:
-        optimizer.zero_grad()
-        nn.functional.binary_cross_entropy_with_logits(net(s), target).backward()
-        optimizer.step()
-
-    return run

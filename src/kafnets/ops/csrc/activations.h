@@ -8,8 +8,8 @@ constexpr int64_t kChunk = 256;  // activations that are computed at a time, and
 // Calls use(i, load, store) for vectors from i on: load(x) gives those of x and store(y, v) puts them into y. What is
 // missing in the last one counts as 0 and is not stored.
 template <class Use>
-KAF_INLINE void for_vectors(int64_t count, const Use& use) {
-  int64_t i = 0;
+KAF_INLINE void for_vectors(int64_t begin, int64_t count, const Use& use) {
+  int64_t i = begin;
   for (; i + kLanes <= count; i += kLanes) {
     use(i, [&](const float* x) { return load_as<Lanes>(x + i); }, [&](float* y, Lanes v) { store_as(y + i, v); });
   }
@@ -55,7 +55,7 @@ class Activations {
     const Lanes left = lanes_of(static_cast<float>(plan_.left)), right = lanes_of(static_cast<float>(plan_.right));
     const Lanes first_inside = lowest + float(plan_.first_inside), last_inside = lowest + float(plan_.end_inside - 1);
     IntLanes beyond = {};
-    for_vectors(count, [&](int64_t i, const auto& load, const auto&) __attribute__((always_inline)) {
+    for_vectors(0, count, [&](int64_t i, const auto& load, const auto&) __attribute__((always_inline)) {
       const Lanes given = load(x), s = greater_of(from, lesser_of(to, given));
       beyond |= (given < from) | (given > to);
       const Lanes rounded = (multiply_add(s, per_cell, shift) + kMagic) - kMagic;
@@ -76,13 +76,13 @@ class Activations {
 
  public:
   void values(const Tables& tables, int64_t n, float* y) const {
-    evaluate<kPowers>(tables.of(n), y, [](Lanes value, const auto&) { return value; });
+    evaluate<kPowers>(tables, n, y, [](auto value, const auto&) { return value; });
     if (some_beyond_) values_beyond(tables, n, y);
   }
 
   // Of x. The tables are those of the derivatives.
   void gradients(const Tables& tables, int64_t n, const float* upstream, float* dx) const {
-    evaluate<kPowers - 1>(tables.of(n), dx, [&](Lanes slope, const auto& load) { return slope * load(upstream); });
+    evaluate<kPowers - 1>(tables, n, dx, [&](auto slope, const auto& load) { return slope * load(upstream); });
     if (some_beyond_) gradients_beyond(tables, n, upstream, dx);
   }
 
@@ -91,7 +91,7 @@ class Activations {
   void add_powers(const float* upstream, float* sums, double& by_weight) {
     if (some_beyond_) upstream = sums_beyond(upstream, sums, by_weight);
     const int odd = plan_.rows * kPowers;
-    for_vectors(count_, [&](int64_t at, const auto& load, const auto&) __attribute__((always_inline)) {
+    for_vectors(0, count_, [&](int64_t at, const auto& load, const auto&) __attribute__((always_inline)) {
       const Lanes u = load(upstream), t = load_as<Lanes>(t_ + at), t2 = t * t, t4 = t2 * t2, ut = u * t;
       Lanes low[4] = {u, ut, u * t2, ut * t2}, high[4];
       for (int j = 0; j < 4; ++j) high[j] = low[j] * t4;
@@ -114,8 +114,20 @@ class Activations {
 
  private:
   template <int kCount, class Finish>
-  KAF_INLINE void evaluate(const float* table, float* y, const Finish& finish) const {
-    for_vectors(count_, [&](int64_t at, const auto& load, const auto& store) __attribute__((always_inline)) {
+  KAF_INLINE void evaluate(const Tables& tables, int64_t n, float* y, const Finish& finish) const {
+#if defined(__AVX512F__)
+    if (const float* near = tables.near(n)) {
+      evaluate_near<kCount>(near, tables.of(n), y, finish);
+      return;
+    }
+#endif
+    evaluate_from_memory<kCount>(tables.of(n), y, finish, 0, count_);
+  }
+
+  template <int kCount, class Finish>
+  KAF_INLINE void evaluate_from_memory(const float* table, float* y, const Finish& finish, int64_t begin,
+                                       int64_t end) const {
+    for_vectors(begin, end, [&](int64_t at, const auto& load, const auto& store) __attribute__((always_inline)) {
       const int32_t* row = row_ + at;
       const Lanes t = load_as<Lanes>(t_ + at);
       Lanes result = {};
@@ -130,6 +142,36 @@ class Activations {
       store(y, finish(result, load));
     });
   }
+
+#if defined(__AVX512F__)
+  // The rows around the dictionary fit into registers, and nearly all activations are there.
+  template <int kCount, class Finish>
+  KAF_INLINE void evaluate_near(const float* near, const float* table, float* y, const Finish& finish) const {
+    constexpr int kWide = 16, kNear = TablePlan::kNear;
+    static_assert(kNear == 2 * kWide && kPowers == 8);
+    __m512 low[kCount], high[kCount];
+    for (int j = 0; j < kCount; ++j) {
+      low[j] = _mm512_loadu_ps(near + j * kNear);
+      high[j] = _mm512_loadu_ps(near + j * kNear + kWide);
+    }
+    const __m512i first = _mm512_set1_epi32(plan_.first_near), size = _mm512_set1_epi32(kNear);
+    int64_t at = 0;
+    for (; at + kWide <= count_; at += kWide) {
+      const __m512i row = _mm512_sub_epi32(_mm512_srli_epi32(_mm512_load_si512(row_ + at), 3), first);
+      if (_mm512_cmpge_epu32_mask(row, size)) {
+        evaluate_from_memory<kCount>(table, y, finish, at, at + kWide);
+        continue;
+      }
+      const __m512 t = _mm512_load_ps(t_ + at);
+      __m512 result = _mm512_permutex2var_ps(low[kCount - 1], row, high[kCount - 1]);
+      for (int j = kCount - 2; j >= 0; --j) {
+        result = _mm512_fmadd_ps(result, t, _mm512_permutex2var_ps(low[j], row, high[j]));
+      }
+      store_as(y + at, finish((Native<float>)result, [&](const float* x) { return load_as<Native<float>>(x + at); }));
+    }
+    evaluate_from_memory<kCount>(table, y, finish, at, count_);
+  }
+#endif
 
   // Few activations lie beyond the table, so these may take their time. They call use(i, s, on the right, value and slope
   // of the base) for each.

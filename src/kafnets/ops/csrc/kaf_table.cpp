@@ -14,8 +14,8 @@ constexpr int64_t kLongRun = 64;  // from here on a run is taken by itself, thou
 // Measured, in units of the time that the formula takes for an activation and an element: by the formula, an activation
 // takes as long as kOfFormula elements more for each segment (see plan.h); by table, what is given here; and making a
 // table some for each multiply-add. The formula makes use of longer vectors. Where channels are innermost, neurons have to
-// be taken apart first.
-constexpr int64_t kFewestActivations = 32;
+// be taken apart first. Looking up in registers saves kSavedNear.
+constexpr int64_t kFewestActivations = 32, kSavedNear = 6;
 #if defined(__AVX512F__)
 constexpr int64_t kOfFormula = 32, kOfTable = 46, kOfTableApart = 84, kOfMaking = 16;
 #elif defined(__AVX2__)
@@ -262,7 +262,8 @@ bool table_pays(const Settings& settings, int64_t batch, int64_t neurons, int64_
   if (preference < 0 || batch * positions < kFewestActivations) return false;
   const TablePlan& plan = plan_for<TablePlan>(settings);
   if (preference > 0) return plan.usable;
-  const int64_t of_table = neurons > 1 && positions == 1 ? kOfTableApart : kOfTable;
+  const bool near = kLooksUpInRegisters && plan.first_near >= 0;
+  const int64_t of_table = (neurons > 1 && positions == 1 ? kOfTableApart : kOfTable) - (near ? kSavedNear : 0);
   const int64_t segments = static_cast<int64_t>(
       plan_for<Plan<float>>({plan.elements, settings.first, settings.second, settings.third, 0, 0}).segments.size());
   const int64_t saved = batch * positions * (plan.elements + segments * kOfFormula - of_table);

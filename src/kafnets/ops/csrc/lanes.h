@@ -13,6 +13,13 @@ typedef float Lanes __attribute__((vector_size(kLanes * 4)));
 typedef int32_t IntLanes __attribute__((vector_size(kLanes * 4)));
 typedef float Quad __attribute__((vector_size(16)));
 
+// Whether a number can be looked up among 32 of two vectors, in each lane by an index of its own.
+#if defined(__AVX512F__)
+constexpr bool kLooksUpInRegisters = true;
+#else
+constexpr bool kLooksUpInRegisters = false;
+#endif
+
 template <class V>
 KAF_INLINE V load_as(const void* from) {
   V v;

@@ -55,9 +55,15 @@ class Tables {
   };
 
   Tables(const TablePlan& plan, int64_t most)
-      : plan_(plan), rows_(most * plan.rows * kPowers), edges_(2 * most), weights_(most) {}
+      : plan_(plan),
+        rows_(most * plan.rows * kPowers),
+        near_(kLooksUpInRegisters && plan.first_near >= 0 ? most * TablePlan::kNear * kPowers : 0),
+        edges_(2 * most),
+        weights_(most) {}
 
   const float* of(int64_t n) const { return rows_.data() + n * plan_.rows * kPowers; }
+  // The rows around the dictionary, coefficient by coefficient; null where nobody asks for them.
+  const float* near(int64_t n) const { return near_.empty() ? nullptr : near_.data() + n * TablePlan::kNear * kPowers; }
   const Edge& edge(int64_t n, bool right) const { return edges_[2 * n + right]; }
   float weight(int64_t n) const { return weights_[n]; }
 
@@ -80,9 +86,28 @@ class Tables {
     if (plan_.outside.base != Base::kNone) {
       for (int64_t n = 0; n < count; ++n) add_base(polynomials, n);
     }
+    for (int64_t n = 0; !near_.empty() && n < count; ++n) take_near(n);
   }
 
  private:
+  void take_near(int64_t n) {
+    static_assert(kPowers == 8);
+    const int count = std::min(TablePlan::kNear, plan_.rows);
+    const float* from = of(n) + plan_.first_near * kPowers;
+    float* to = near_.data() + n * TablePlan::kNear * kPowers;
+    for (int row = 0; row < count; row += 4) {
+      for (int half = 0; half < kPowers; half += kLanes) {
+        Lanes v[4];
+        for (int i = 0; i < 4; ++i) v[i] = load_as<Lanes>(from + std::min(row + i, count - 1) * kPowers + half);
+        transpose(v);
+        for (int i = 0; i < 4; ++i) {
+          float* low = to + (half + i) * TablePlan::kNear + row;
+          store_quads(low, low + 4 * TablePlan::kNear, v[i]);
+        }
+      }
+    }
+  }
+
   void find_edges(int64_t n, const float* alpha, bool derivatives) {
     const TablePlan& p = plan_;
     const bool linear = p.outside.tails == Tails::kLinear;
@@ -147,7 +172,7 @@ class Tables {
   }
 
   const TablePlan& plan_;
-  Array<float> rows_;
+  Array<float> rows_, near_;
   std::vector<Edge> edges_;
   std::vector<float> weights_;
 };

@@ -23,6 +23,7 @@ struct TablePlan {
   static constexpr double kLargestError = 1.5e-8, kLargestSlopeError = 1.2e-7;
   static constexpr double kVanished = 2e-12;  // below this a term counts as 0
   static constexpr int kMostCellsPerSpacing = 16, kMostRows = 2048;
+  static constexpr int kNear = 32;  // rows that registers can hold, where the processor looks numbers up there
   static constexpr double kMostCellsFromZero = 4096;  // so that n * width_high below is exact
 
   explicit TablePlan(const Settings& s)
@@ -50,6 +51,7 @@ struct TablePlan {
   int cells, first_inside, end_inside;  // inside: where kernels are evaluated, everywhere if tails are zero
   int first_element;                    // the cell right of the first element
   int rows, kink_row;                   // the cell with a kink in it has two rows, left and right of the kink
+  int first_near;                       // of the kNear rows around the dictionary, or -1 if it has more
   std::vector<int> begin, end;          // the elements that reach a cell
 
   // Cell n, counted from 0, has its center at n * (width_high + width_low) + offset.
@@ -89,6 +91,9 @@ struct TablePlan {
     usable = fit_kernel(gamma) && fit_base();
     if (!usable) return;
     set_numbers();
+    const int within = row_of(first_element + between) - row_of(first_element);
+    const int middle = (row_of(first_element + between) + row_of(first_element)) / 2;
+    first_near = within <= kNear ? std::max(0, std::min(middle - kNear / 2, rows - kNear)) : -1;
     for (int cell = 0; cell < cells; ++cell) {
       const auto not_before = [&](int at) { return at <= 0 ? 0 : (at + per_spacing - 1) / per_spacing; };
       begin.push_back(not_before(cell - first_element - reach + 1));
