@@ -281,3 +281,14 @@ def test_embeddings_can_be_given_for_each_network() -> None:
         KafnetClassifier(n_members=2, embedding=("kaf",)).fit(x, y)
     with pytest.raises(ValueError, match=r"embedding must be .* or None, got 'cosine'"):
         KafnetClassifier(n_members=2, embedding=(None, "cosine")).fit(x, y)
+
+
+def test_arguments_of_a_wrong_type_are_told_by_name() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    for options, words in (
+        ({"dropout": None}, "dropout must be from 0 to below 1, got None"),
+        ({"validation_fraction": "0.1"}, "validation_fraction must be between 0 and 1, got '0.1'"),
+        ({"embedding": 3}, r"embedding must be 'auto', .* or None, got 3"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KafnetClassifier(**options).fit(x, x[:, 0] > 0)
