@@ -282,6 +282,8 @@ def test_embeddings_can_be_given_for_each_network() -> None:
     fitted = KafnetClassifier(hidden=(4,), epochs=1, n_members=2, embedding=(None, "periodic")).fit(x, y)
     members = [str(member) for member in next(iter(fitted.module_.children())).children()]
     assert ["PeriodicEmbedding" in member for member in members] == [False, True]
+    first = KafnetClassifier((4,), n_members=2, embedding=("periodic", None)).partial_fit(x, y)
+    assert "PeriodicEmbedding" in str(first.module_)
     with pytest.raises(ValueError, match="one entry for each of 2 networks, got 1"):
         KafnetClassifier(n_members=2, embedding=("kaf",)).fit(x, y)
     with pytest.raises(ValueError, match=r"embedding must be .* or None, got 'cosine'"):
