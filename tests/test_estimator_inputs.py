@@ -95,7 +95,7 @@ def test_columns_that_are_missing_or_new_and_categories_that_are_new() -> None:
         model.predict(frame.drop(columns="age"))
     with pytest.raises(ValueError, match="unseen at fit time:\n- weight"):
         model.predict(frame.assign(weight=1.0))
-    with pytest.raises(ValueError, match="must be in the same order"):
+    with pytest.raises(ValueError, match=r"same order (.|\n)*X\[model.feature_names_in_\]"):
         model.predict(frame[frame.columns[::-1]])
     with (
         pytest.warns(UserWarning, match="feature names"),
@@ -204,7 +204,12 @@ def test_classes_have_weights() -> None:
     theirs = LogisticRegression(class_weight="balanced").fit(features, rare)
     recalls = [each.predict(features)[rare].mean() for each in (plain, balanced, theirs)]
     assert recalls[0] < 0.4 < recalls[2] - 0.15 < recalls[1]
-    for wrong, words in (("even", "class_weight must be 'balanced', a dictionary or None, got 'even'"),):
+    for wrong, words in (
+        ("even", "class_weight must be 'balanced', a dictionary or None, got 'even'"),
+        ({True: -1}, "class_weight must be numbers ≥ 0, got -1 for the class True"),
+        ({True: "5"}, "class_weight must be numbers ≥ 0, got '5' for the class True"),
+        ({True: 0, False: 0}, "class_weight, multiplied by sample_weight, is 0 for all rows"),
+    ):
         with pytest.raises(ValueError, match=words):
             KafnetClassifier(class_weight=wrong).fit(features, rare)
     with pytest.raises(ValueError, match="needs all rows at once"):
@@ -277,7 +282,48 @@ def test_embeddings_can_be_given_for_each_network() -> None:
     fitted = KafnetClassifier(hidden=(4,), epochs=1, n_members=2, embedding=(None, "periodic")).fit(x, y)
     members = [str(member) for member in next(iter(fitted.module_.children())).children()]
     assert ["PeriodicEmbedding" in member for member in members] == [False, True]
+    first = KafnetClassifier((4,), n_members=2, embedding=("periodic", None)).partial_fit(x, y)
+    assert "PeriodicEmbedding" in str(first.module_)
     with pytest.raises(ValueError, match="one entry for each of 2 networks, got 1"):
         KafnetClassifier(n_members=2, embedding=("kaf",)).fit(x, y)
     with pytest.raises(ValueError, match=r"embedding must be .* or None, got 'cosine'"):
         KafnetClassifier(n_members=2, embedding=(None, "cosine")).fit(x, y)
+
+
+def test_targets_that_cannot_be_learned_from() -> None:
+    x = np.random.default_rng(0).normal(size=(6, 2))
+    labels = np.array(["ill", "well", None, "ill", "well", "ill"], dtype=object)
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    for target in (labels, np.where(labels == None, np.nan, labels), pd.Series(labels)):  # noqa: E711
+        for rows in (x, frame):
+            with pytest.raises(ValueError, match="y contains NaN, first in row 2: omit rows without"):
+                KafnetClassifier().fit(rows, target)
+    with pytest.raises(ValueError, match="y contains NaN, first in row 1"):
+        KafnetRegressor().fit(x, pd.Series([1, None, 3, 4, 5, 6], dtype="Int64"))
+    with pytest.raises(ValueError, match=r"y must be numbers; for classes, use KafnetClassifier .*'ill'"):
+        KafnetRegressor().fit(frame, np.where(x[:, 0] > 0, "ill", "well"))
+    with pytest.raises(ValueError, match="y must have two classes or more, got one class: 'ill'"):
+        KafnetClassifier().fit(x, np.full(6, "ill"))
+    fitted = KafnetClassifier((2,)).partial_fit(x, [0, 1, 0, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"y holds 7, which is not among the classes \[0, 1\]"):
+        fitted.partial_fit(x, [0, 1, 7, 1, 0, 1])
+
+
+def test_rows_of_text_are_refused_with_the_remedy() -> None:
+    numbers = np.random.default_rng(0).normal(size=(6, 2))
+    texts = np.array([["1", "Rome"]] * 6, dtype=object)
+    fitted = KafnetRegressor((2,), epochs=1).fit(numbers, numbers[:, 0])
+    for given in (lambda: fitted.predict(texts), lambda: fitted.fit(texts, numbers[:, 0])):
+        with pytest.raises(ValueError, match="'Rome' in X: give numbers, or a DataFrame"):
+            given()
+
+
+def test_arguments_of_a_wrong_type_are_told_by_name() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    for options, words in (
+        ({"dropout": None}, "dropout must be from 0 to below 1, got None"),
+        ({"validation_fraction": "0.1"}, "validation_fraction must be between 0 and 1, got '0.1'"),
+        ({"embedding": 3}, r"embedding must be 'auto', .* or None, got 3"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KafnetClassifier(**options).fit(x, x[:, 0] > 0)

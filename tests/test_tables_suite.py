@@ -195,6 +195,25 @@ def test_the_page_says_what_is_stored() -> None:
     assert ingredients.PICTURE.name in text
 
 
+def test_what_the_recipe_left_out_is_as_its_trials_say() -> None:
+    root = Path(__file__).parents[1]
+    trials = (root / "benchmarks/results/recipe_search.jsonl").read_text(encoding="utf-8").splitlines()
+    errors: dict[tuple[str, str], dict[str, float]] = {}
+    for each in map(json.loads, trials):
+        if each["seed"] == 0:
+            errors.setdefault((str(each["round"]), each["name"]), {})[each["table"]] = each["cross"]
+    text = (root / "docs/training.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| (\d) `(.+?)` / (\d) `(.+?)` \| (\d+) \| (.+?) \| (.+?) to (.+?) \|", text)
+    assert len(rows) == 3
+    for round_with, name, round_without, other, count, *told in rows:
+        with_it, without = errors[round_with, name], errors[round_without, other]
+        assert len(with_it.keys() & without.keys()) == int(count)
+        logarithms = np.log([with_it[table] / without[table] for table in sorted(with_it)])
+        low, high = summary._interval(logarithms)
+        assert float(told[0]) == pytest.approx(np.exp(logarithms.mean()), abs=6e-4)
+        assert [float(each) for each in told[1:]] == pytest.approx([low, high], abs=0.003)
+
+
 def test_the_plan_and_the_ingredients_agree() -> None:
     plan = (Path(suite.__file__).parent / "PLAN.md").read_text(encoding="utf-8")
     section = plan.split("## Ingredients")[1].split("\n## ")[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.base import clone
 
 import kafnets
 from kafnets.sklearn import KafnetClassifier, KafnetRegressor
@@ -109,6 +110,16 @@ def test_budgets(given: Any, trials: int | None, seconds: float | None) -> None:
 def test_budgets_that_are_none(given: Any) -> None:
     with pytest.raises(ValueError, match="budget must be, for example, '10min'"):
         kafnets.tune(np.zeros((3, 1)), [0, 1, 0], given)
+
+
+def test_a_sequence_of_embeddings_gives_trials_the_first(tmp_path: Path) -> None:
+    table, y = rows()
+    several = clone(SMALL).set_params(n_members=2, embedding=("kaf", None))
+    found = kafnets.tune(table, y, 1, estimator=several, output=tmp_path, progress=False)
+    first = clone(SMALL).set_params(n_members=1, embedding="kaf")
+    alone = kafnets.tune(table, y, 1, estimator=first, output=tmp_path, progress=False)
+    assert (found.score, found.tried[0].loss) == (alone.score, alone.tried[0].loss)
+    assert found.best.embedding == ("kaf", None)
 
 
 def test_mistakes(tmp_path: Path) -> None:

@@ -1,8 +1,15 @@
 """Checks of arguments that many rooms share."""
 
 import difflib
+import math
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
+from typing import TypeGuard
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a finite number: NumPy's too, but not a boolean or text."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def check_integer(name: str, value: object, least: int = 1) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from kafnets.checks import check_integer
+from kafnets.checks import check_integer, is_number
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.shared_members import MemberLinear
 from kafnets.registry import Factory, accepted, declared_by, facts_of, find, make
@@ -267,8 +267,8 @@ def _shares(dropout: float | Sequence[float], count: int, of_what: str) -> list[
             f"dropout must be one number, or one for each of the {count} {of_what}, got {len(shares)}"
         )
     for share in shares:
-        if not 0 <= share < 1:
-            raise ValueError(f"dropout must be from 0 to below 1, got {share}")
+        if not (is_number(share) and 0 <= share < 1):
+            raise ValueError(f"dropout must be from 0 to below 1, got {share!r}")
     return shares
 
 

@@ -13,6 +13,7 @@ from kafnets.data.splits import digest_of
 from kafnets.data.tables import MOST_CLASSES, digest_of_frame
 from kafnets.packages import needed_by
 from kafnets.sklearn import KafnetClassifier, KafnetRegressor
+from kafnets.train.architecture import embeddings_of
 from kafnets.train.search import Budget, Trial, arguments_of, best_of, search
 
 TRIALS = "trials.journal"
@@ -120,7 +121,8 @@ def _validated(
     """Score and loss of one network in validation."""
     from sklearn.base import clone
 
-    one = clone(estimator).set_params(**arguments, n_members=1, refit=False, verbose=0)
+    first = embeddings_of(estimator.embedding, estimator.n_members, shared=estimator.share_weights)[0]
+    one = clone(estimator).set_params(**arguments, n_members=1, embedding=first, refit=False, verbose=0)
     row = one.fit(X, y, **weights).history_[one.best_epoch_ - 1]
     if "validation_loss" not in row:
         raise ValueError(

@@ -189,5 +189,12 @@ def test_networks_are_averaged_and_features_have_functions(frame: pd.DataFrame, 
     assert numbers(again.ranking) == numbers(found.ranking)
 
 
+def test_one_network_has_nobody_to_share_weights_with(frame: pd.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"share_weights needs several networks: .* must be 2 or more, got 1"
+    ):
+        kafnets.compare(frame, "y", output=tmp_path, share_weights=True, **QUICK)
+
+
 def kaf_functions(folder: Path, seed: int) -> Any:
     return dict(np.load(next(folder.glob(f"kaf-*/seed-{seed}/shapes.npz"))))

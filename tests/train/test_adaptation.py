@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import warnings
 from typing import Any
 
@@ -150,6 +151,12 @@ def test_predictions_stay_in_the_range_of_targets() -> None:
     ({"activation_lr": 0.1, "optimizer": torch.optim.SGD}, "activation_lr needs an optimizer by name"),
     ({"betas": (0.9, 1.0)}, r"betas must be two numbers from 0 to below 1, or None, got \(0.9, 1.0\)"),
     ({"label_smoothing": 1.0}, "label_smoothing must be from 0 to below 1, or 'auto', got 1.0"),
+    ({"activation_lr": "1"}, "activation_lr must be a positive finite number, got '1'"),
+    ({"label_smoothing": None}, "label_smoothing must be from 0 to below 1, or 'auto', got None"),
+    ({"learning_rate": None}, "learning_rate must be a number ≥ 0, or 'auto', got None"),
+    ({"learning_rate": math.inf}, "learning_rate must be a number ≥ 0, or 'auto', got inf"),
+    ({"weight_decay": math.inf}, "weight_decay must be a number ≥ 0, or 'auto', got inf"),
+    ({"loss": ["poisson"]}, r"loss must be 'squared_error', .*, got \['poisson'\]"),
     ({"calibrate_after": 0}, "calibrate_after must be an integer ≥ 1, or None, got 0"),
     ({"refine": {}}, r"refine must give growing numbers of elements by epochs, such as \{10: 20, 30: 40\}"),
     ({"refine": {5: 20, 3: 40}}, "refine must give growing numbers"),

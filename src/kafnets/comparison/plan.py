@@ -181,6 +181,10 @@ def plan(
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
     embeddings_of(embedding, n_members, shared=share_weights)  # mistakes are told now
+    if share_weights and n_members < 2:
+        raise ValueError(
+            f"share_weights needs several networks: n_members (--members) must be 2 or more, got {n_members}"
+        )
     common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
     members = [n_members, embedding] + ["shared"] * share_weights
     common += [] if members == [1, None] else [members]

@@ -107,7 +107,10 @@ def embeddings(model: Any, data: Any = None, *, columns: int = 4, axes: Any = No
     known = Columns.of(prepared) if hasattr(prepared, "scaling") else None
     layers = [each for each in learned_functions(network, data, columns=known) if each.features]
     if not layers:
-        raise ValueError("model has no KAFEmbedding: estimators have it with embedding='kaf' or 'auto'")
+        raise ValueError(
+            "model has no KAFEmbedding: estimators have it with embedding='kaf', and with 'auto' in every "
+            "second network, if a feature has more than two values"
+        )
     first = layers[0]
     values = np.concatenate([each.moments["end"].values for each in layers], 1)
     merged = replace(first, moments={"end": replace(first.moments["end"], values=values)})

@@ -180,7 +180,8 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         if options is None:
             options = STARTS.get(self.activation, {}) if isinstance(self.activation, str) else {}
         hidden = tuple(np.atleast_1d(self.hidden).tolist())  # as a saved one is
-        embeddings = embeddings_of(self.embedding, members, shared=self.share_weights)
+        # partial_fit trains the first of the networks.
+        embeddings = embeddings_of(self.embedding, self.n_members, shared=self.share_weights)[:members]
         shared = members if self.share_weights else 1
         embedded = columns_to_embed(X) if any(embeddings) else ()
         what = X.shape[1], hidden, outputs, self.activation, options, self.dropout

@@ -135,7 +135,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         if known is None:
             self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(labels)
         if len(self.classes_) < 2 and labels.ndim == 1:
-            raise ValueError(f"y must have two classes or more, got one class: {self.classes_[0]!r}")
+            raise ValueError(f"y must have two classes or more, got one class: {self.classes_.tolist()[0]!r}")
         weight = weights_of(sample_weight, features, self.class_weight, labels)
         what = self._what(labels) | {"encoding": encoding, "calibrate": self.calibrate_probabilities}
         self._learn(features, self._numbers(labels), weight, **what)
@@ -153,7 +153,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             given = labels if classes is None else np.asarray(classes)
             self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(given)
             if len(self.classes_) < 2 and labels.ndim == 1:
-                raise ValueError(f"classes must be two or more, got one class: {self.classes_[0]!r}")
+                raise ValueError(f"classes must be two or more, got one class: {self.classes_.tolist()[0]!r}")
         weight = weights_of(sample_weight, features, self.class_weight, labels)
         self._learn_a_little(features, self._numbers(labels), weight, **self._what(labels), encoding=encoding)
         return self
@@ -187,7 +187,9 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             return labels
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
-            raise ValueError(f"y holds {unknown[0]!r}, which is not among the classes {list(self.classes_)}")
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, which is not among the classes {self.classes_.tolist()}"
+            )
         return np.searchsorted(self.classes_, labels).astype(np.int64)
 
     def _what(self, labels: NDArray[Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What ``fit`` is given, checked: tables and arrays as numbers, weights of rows, joined signatures."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from kafnets.checks import is_number
 from kafnets.data.encoding import Encoding
 from kafnets.data.reading import frame_of
 from kafnets.train.inputs import numbers_of_rows
@@ -17,6 +19,13 @@ from kafnets.train.predictor import Predictor
 
 NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 """What features of an array have to be: NaN is a gap."""
+
+
+REMEDIES = {
+    "could not convert string to float": "in X: give numbers, or a DataFrame, whose columns may be text",
+    "must be in the same order": "X[model.feature_names_in_] has them in that order.",
+}
+"""By a part of scikit-learn's messages."""
 
 
 def is_frame(X: Any) -> bool:
@@ -37,10 +46,13 @@ def checked_pair(
         y_numeric: whether the target must be numbers.
     """
     options: dict[str, Any] = {**NUMBERS, "multi_output": True, "y_numeric": y_numeric}
+    _check_target(y, numeric=y_numeric)
     if not is_frame(X) or (known is not None and known.encoding is None):
-        features, y = validate_data(estimator, X, y, reset=known is None, **options)
+        with _remedies():
+            features, y = validate_data(estimator, X, y, reset=known is None, **options)
         return features, y, None if known is None else known.encoding
-    validate_data(estimator, X, y, reset=known is None, skip_check_array=True)
+    with _remedies():
+        validate_data(estimator, X, y, reset=known is None, skip_check_array=True)
     frame = frame_of(X)
     if 0 in frame.shape:
         raise ValueError(f"X must have rows and columns, got the shape {frame.shape}")
@@ -53,7 +65,44 @@ def checked_pair(
 def checked_rows(estimator: Any, X: Any, known: Predictor) -> Any:
     """Rows to predict: a table as it is, or an array of numbers."""
     table = is_frame(X) and known.encoding is not None
-    return validate_data(estimator, X, reset=False, **({"skip_check_array": True} if table else NUMBERS))
+    with _remedies():
+        return validate_data(estimator, X, reset=False, **({"skip_check_array": True} if table else NUMBERS))
+
+
+def _check_target(y: Any, *, numeric: bool) -> None:
+    """Raise for gaps and for text in place of numbers, of which scikit-learn's messages tell neither row nor
+    remedy. All other mistakes are left to it.
+    """
+    if y is None or hasattr(y, "toarray"):
+        return
+    given = np.asarray(y)
+    gaps = np.argwhere(_is_gap(given))
+    if gaps.size:
+        raise ValueError(f"Input y contains NaN, first in row {gaps[0][0]}: omit rows without a target")
+    if numeric and given.dtype.kind in "OUS":
+        try:
+            given.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(f"y must be numbers; for classes, use KafnetClassifier ({error})") from error
+
+
+def _is_gap(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """None, NaN and pandas' NA."""
+    import pandas as pd
+
+    return np.asarray(pd.isna(values))
+
+
+@contextmanager
+def _remedies() -> Iterator[None]:
+    """Add to scikit-learn's messages what would work."""
+    try:
+        yield
+    except ValueError as error:
+        for said, remedy in REMEDIES.items():
+            if said in str(error):
+                raise ValueError(f"{str(error).rstrip()} {remedy}") from error
+        raise
 
 
 def weights_of(
@@ -61,9 +110,16 @@ def weights_of(
 ) -> NDArray[np.float64] | None:
     """Of rows, both kinds multiplied; None if all are the same."""
     if isinstance(class_weight, Mapping | None) or class_weight == "balanced":
+        for label, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
+            if not (is_number(weight) and weight >= 0):
+                raise ValueError(f"class_weight must be numbers ≥ 0, got {weight!r} for the class {label!r}")
         found = _check_sample_weight(sample_weight, features, dtype=np.float64, ensure_non_negative=True)
         if class_weight is not None:
             found = found * compute_sample_weight(class_weight, labels)
+        if not found.any():
+            raise ValueError(
+                "class_weight, multiplied by sample_weight, is 0 for all rows: give some a weight"
+            )
         return None if (found == found[0]).all() else found
     raise ValueError(f"class_weight must be 'balanced', a dictionary or None, got {class_weight!r}")
 

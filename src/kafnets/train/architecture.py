@@ -92,7 +92,11 @@ def embeddings_of(
     members = 1 if shared else members
     if embedding == "auto":
         return tuple("kaf" if number % 2 else None for number in range(members))
-    each = (embedding,) * members if embedding is None or isinstance(embedding, str) else tuple(embedding)
+    each = (
+        tuple(embedding)
+        if isinstance(embedding, Sequence) and not isinstance(embedding, str)
+        else (embedding,) * members
+    )
     if len(each) != members:
         raise ValueError(f"embedding must have one entry for each of {members} networks, got {len(each)}")
     for one in each:

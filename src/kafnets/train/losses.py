@@ -31,7 +31,7 @@ class Loss:
     quantile: float | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in LOSSES:
+        if not (isinstance(self.name, str) and self.name in LOSSES):
             raise ValueError(f"loss must be {', '.join(map(repr, LOSSES))}, got {self.name!r}")
         if self.name == "quantile" and not (isinstance(self.quantile, float | int) and 0 < self.quantile < 1):
             raise ValueError(

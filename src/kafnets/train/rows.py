@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from kafnets.checks import is_number
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task, held_out_rows
 from kafnets.train.evaluation import outputs_of, tensors
@@ -43,7 +44,7 @@ def division_of(
     everything, share = np.arange(len(target)), validation_fraction
     if share is None and not early_stopping:
         return everything, everything[:0]
-    if share is None or not 0 < share < 1:
+    if not (is_number(share) and 0 < share < 1):
         raise ValueError(f"validation_fraction must be between 0 and 1, got {share!r}")
     rows, held_out = held_out_rows(target, task, share, np.random.default_rng(seed))
     if early_stopping and (len(held_out) < 2 or len(np.unique(target[held_out], axis=0)) < 2):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 
+from kafnets.checks import is_number
 from kafnets.data.splits import Task
 from kafnets.train.losses import SQUARED_ERROR, Loss
 from kafnets.train.metrics import MAIN, SCORES
@@ -132,7 +133,7 @@ class Settings:
                 raise ValueError(f"{name} must be an integer ≥ 1{hint}, got {value!r}")
         for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
-            if value != "auto" and (isinstance(value, str) or not value >= 0):
+            if value != "auto" and not (is_number(value) and value >= 0):
                 raise ValueError(f"{name} must be a number ≥ 0, or 'auto', got {value!r}")
         if self.weight_decay == "auto" and self.optimizer != "AdamW":
             raise ValueError("weight_decay='auto' needs optimizer='AdamW': give a number")
@@ -155,7 +156,7 @@ class Settings:
 
     def _check_adaptations(self) -> None:
         _ = self.numbers  # which tells mistakes
-        if not (math.isfinite(self.activation_lr) and self.activation_lr > 0):
+        if not (is_number(self.activation_lr) and self.activation_lr > 0):
             raise ValueError(f"activation_lr must be a positive finite number, got {self.activation_lr!r}")
         for name in ("activation_lr", "betas"):
             if callable(self.optimizer) and getattr(self, name) != _DEFAULTS[name]:
@@ -164,8 +165,8 @@ class Settings:
             len(self.betas) == 2 and all(0 <= each < 1 for each in self.betas)
         ):
             raise ValueError(f"betas must be two numbers from 0 to below 1, or None, got {self.betas!r}")
-        if self.label_smoothing != "auto" and (
-            isinstance(self.label_smoothing, str) or not 0 <= self.label_smoothing < 1
+        if self.label_smoothing != "auto" and not (
+            is_number(self.label_smoothing) and 0 <= self.label_smoothing < 1
         ):
             raise ValueError(
                 f"label_smoothing must be from 0 to below 1, or 'auto', got {self.label_smoothing!r}"
