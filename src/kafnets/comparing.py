@@ -162,9 +162,9 @@ def compare(
             or an array ``(rows, features)``; or the name of a data set, without a target.
         target: the column to predict, or its values.
         activations: registered names, or "all".
-        rivals: common methods for tables, each with one setting tuned on the validation part: "forest",
-            "boosting" and "mlp" of scikit-learn; if installed, "lightgbm", "xgboost", "catboost", and
-            "realmlp" and "tabm" of pytabkit.
+        rivals: common methods for tables, each at its defaults and with one setting tuned on the validation
+            part: "forest", "boosting" and "mlp" of scikit-learn; if installed, "lightgbm", "xgboost",
+            "catboost", and "realmlp" and "tabm" of pytabkit.
         seeds: number of runs per activation, each with its own random division of the rows.
         jobs: number of runs in parallel.
         task: default: inferred from the target.

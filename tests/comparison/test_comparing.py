@@ -45,7 +45,7 @@ def test_frames_and_arrays_are_as_good_as_files(frame: pd.DataFrame, tmp_path: P
         rivals=["forest"],
         **QUICK,
     )
-    assert set(arrays.ranking["activation"]) == {"relu", "kaf", "random forest"}
+    assert set(arrays.ranking["activation"]) == {"relu", "kaf", "random forest", "random forest tuned"}
     assert arrays.best.predict(frame[["a"]].to_numpy()).dtype == bool
     polars = pytest.importorskip("polars")
     third = kafnets.compare(polars.from_pandas(frame), "y", output=tmp_path / "four", **QUICK)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from kafnets import data
 from kafnets.comparison.plan import plan
@@ -19,10 +20,23 @@ def test_rivals_are_scored_as_networks_are(name: str, table: str, monkeypatch: p
     splits = data.load(table, scaling="robust")
     if kind.package == "pytabkit":
         monkeypatch.setitem(kind.fixed, "n_epochs", 40)
-    found = attempt(kind.label, kind.values[1], splits, seed=0)
+    found = attempt(kind, kind.values[1], splits, seed=0)
     assert found["parameters"] > 100 or kind.package == "pytabkit"
     assert found["test"]["r2" if table == "diabetes" else "accuracy"] > (0.1 if table == "diabetes" else 0.85)
     assert np.isfinite(found["test"]["loss"])
+
+
+def test_rivals_run_at_their_defaults_and_tuned(tmp_path: Path) -> None:
+    default, tuned = plan("wine", None, ["kaf"], ["boosting"], seeds=1, output=tmp_path).rivals
+    assert (default.label, default.values) == ("gradient boosting", (None,))
+    assert (tuned.label, tuned.values) == ("gradient boosting tuned", (0.03, 0.1, 0.3))
+    assert default.config()["settings"] == {}
+    assert tuned.config()["settings"]["max_iter"] == 300
+    splits = data.load("wine", scaling="robust")
+    model = HistGradientBoostingClassifier(random_state=0)
+    model.fit(splits.train.features, splits.train.target)
+    accuracy = model.score(splits.test.features, splits.test.target)
+    assert attempt(default.kind, None, splits, seed=0)["test"]["accuracy"] == pytest.approx(accuracy)
 
 
 def test_a_package_that_is_missing_is_named_before_anything_is_run(

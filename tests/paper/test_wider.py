@@ -53,7 +53,7 @@ def test_interrupted_it_does_not_try_again_what_it_has_tried(
 @pytest.mark.parametrize("label", wider.TREES)
 def test_trees_are_scored_as_networks_are(label: str, name: str) -> None:
     splits = data.load(name)
-    found = rivals.attempt(label, 0.3, splits, seed=0)
+    found = rivals.attempt(wider.TREES[label], 0.3, splits, seed=0)
     assert found["parameters"] > 100
     assert found["test"]["r2" if name == "diabetes" else "accuracy"] > (0.2 if name == "diabetes" else 0.9)
     assert np.isfinite(found["test"]["loss"])

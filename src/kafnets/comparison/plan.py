@@ -19,7 +19,7 @@ from kafnets.comparison import prepared
 from kafnets.comparison.description import Description
 from kafnets.comparison.ranking import REFERENCE
 from kafnets.comparison.record import Record
-from kafnets.comparison.rivals import KINDS, Rival, model_of
+from kafnets.comparison.rivals import KINDS, Rival, labels_of, model_of
 from kafnets.comparison.runner import Runnable
 from kafnets.comparison.summary import cells, complete
 from kafnets.data import SETS
@@ -46,7 +46,7 @@ class Plan:
 
     Attributes:
         networks: one per activation and seed.
-        rivals: one per rival and seed.
+        rivals: two per rival and seed: at its defaults, and tuned.
         output: the folder of results.
         table: None for a data set by name.
         target: the name of the table's target.
@@ -209,8 +209,9 @@ def plan(
         for name, seed in product(chosen, range(seeds))
     ]
     others = [
-        Rival("compare", profile, KINDS[name].label, source, seed, SCALING, told, rows)
+        Rival("compare", profile, label, source, seed, SCALING, told, rows)
         for name, seed in product(dict.fromkeys(rivals), range(seeds))
+        for label in labels_of(name)
     ]
     folders = (output / "compare" / profile, output / "compare", output)
     new = tuple(each for each in folders if not each.exists())

@@ -38,7 +38,8 @@ class Kind(NamedTuple):
         names: of its classes, for classification and for regression.
         tuned: the setting that is chosen on the validation part.
         values: the values to try, including the usual one.
-        fixed: other settings that differ from its defaults.
+        fixed: settings that are no choices, such as threads.
+        while_tuned: other settings that differ from its defaults while one is tuned.
     """
 
     label: str
@@ -48,13 +49,14 @@ class Kind(NamedTuple):
     tuned: str
     values: tuple[float, ...]
     fixed: dict[str, Any]
+    while_tuned: dict[str, Any]
 
 
 _RATES = ("learning_rate", (0.03, 0.1, 0.3))
 _PYTABKIT = ("pytabkit", "pytabkit.models.sklearn.sklearn_interfaces")
 _ONE_THREAD: dict[str, Any] = {"device": "cpu", "n_threads": 1, "verbosity": 0}
 
-# Boosting has three times as many iterations as usual, without early stopping.
+# While it is tuned, boosting has three times as many iterations as usual, without early stopping.
 KINDS = {
     "forest": Kind(
         "random forest",
@@ -62,7 +64,7 @@ KINDS = {
         "sklearn.ensemble",
         ("RandomForestClassifier", "RandomForestRegressor"),
         *("max_features", (0.1, 0.3, 1.0)),
-        {},
+        *({}, {}),
     ),
     "boosting": Kind(
         "gradient boosting",
@@ -70,59 +72,67 @@ KINDS = {
         "sklearn.ensemble",
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         *_RATES,
-        {"max_iter": 300, "early_stopping": False},
+        *({}, {"max_iter": 300, "early_stopping": False}),
     ),
     "lightgbm": Kind(
         *("LightGBM", "lightgbm", "lightgbm"),
         ("LGBMClassifier", "LGBMRegressor"),
         *_RATES,
-        {"n_estimators": 300, "n_jobs": 1, "verbose": -1},
+        *({"n_jobs": 1, "verbose": -1}, {"n_estimators": 300}),
     ),
     "xgboost": Kind(
         *("XGBoost", "xgboost", "xgboost"),
         ("XGBClassifier", "XGBRegressor"),
         *_RATES,
-        {"n_estimators": 300, "n_jobs": 1},
+        *({"n_jobs": 1}, {"n_estimators": 300}),
     ),
     "catboost": Kind(
         *("CatBoost", "catboost", "catboost"),
         ("CatBoostClassifier", "CatBoostRegressor"),
         *("depth", (4, 6, 8)),
-        {"thread_count": 1, "verbose": False, "allow_writing_files": False},
+        *({"thread_count": 1, "verbose": False, "allow_writing_files": False}, {}),
     ),
     "mlp": Kind(
         *("scikit-learn MLP", "scikit-learn", "sklearn.neural_network"),
         ("MLPClassifier", "MLPRegressor"),
         *("alpha", (1e-4, 1e-2, 1.0)),
-        {},
+        *({}, {}),
     ),
     "realmlp": Kind(
         "RealMLP-TD",
         *_PYTABKIT,
         ("RealMLP_TD_Classifier", "RealMLP_TD_Regressor"),
         *("p_drop", (0.0, 0.15, 0.3)),
-        _ONE_THREAD,
+        *(_ONE_THREAD, {}),
     ),
     "tabm": Kind(
         "TabM",
         *_PYTABKIT,
         ("TabM_D_Classifier", "TabM_D_Regressor"),
         *("dropout", (0.0, 0.1, 0.2)),
-        _ONE_THREAD,
+        *(_ONE_THREAD, {}),
     ),
 }
 """By the name that a comparison is given."""
 
 LABELED = {kind.label: kind for kind in KINDS.values()}
 
+TUNED = " tuned"
+"""What the label of a run ends with whose setting is chosen by the validation part. Others have the defaults."""
+
+
+def labels_of(name: str) -> tuple[str, str]:
+    """Of the runs of one of :data:`KINDS`: at its defaults, and tuned."""
+    return KINDS[name].label, KINDS[name].label + TUNED
+
 
 @dataclass(frozen=True)
 class Rival:
-    """One run of a rival in a comparison; its setting is chosen by the validation part.
+    """One run of a rival in a comparison, at its defaults or tuned.
 
     Attributes:
         experiment: as of a ``Description``, and so are the others.
-        label: one of :data:`KINDS` has it.
+        label: one of :func:`labels_of`.
     """
 
     experiment: str
@@ -140,10 +150,21 @@ class Rival:
         """Where its run folder is, below the folder of results."""
         return Path(self.experiment) / self.profile / self.label.replace(" ", "_") / f"seed-{self.seed}"
 
+    @property
+    def kind(self) -> Kind:
+        """The method."""
+        return LABELED[self.label.removesuffix(TUNED)]
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """What its setting is tried with; None for the default."""
+        return self.kind.values if self.label.endswith(TUNED) else (None,)
+
     def config(self) -> dict[str, Any]:
         """For the run folder."""
-        kind = LABELED[self.label]
-        config = asdict(self) | {"tuned": kind.tuned, "values": list(kind.values), "settings": kind.fixed}
+        kind = self.kind
+        settings = kind.fixed | (kind.while_tuned if self.label.endswith(TUNED) else {})
+        config = asdict(self) | {"tuned": kind.tuned, "values": list(self.values), "settings": settings}
         del config["prepared"]
         return config
 
@@ -154,15 +175,14 @@ class Rival:
     def train(
         self, folder: RunFolder, processes: Processes, progress: Progress | None, tensorboard: bool
     ) -> None:
-        """Try all values of its setting, from where the folder's checkpoint left off."""
+        """Try all values of its setting, if any, from where the folder's checkpoint left off."""
         splits = (
             data.load(self.data, self.seed, self.scaling)
             if self.prepared is None
             else prepared.load(prepared.path_of(self.prepared, self.seed))
         )
-        tried_with = functools.partial(attempt, self.label, splits=splits, seed=self.seed)
-        kind = LABELED[self.label]
-        tune(folder, splits, self.label, kind.tuned, kind.values, tried_with, kind.package)
+        tried_with = functools.partial(attempt, self.kind, splits=splits, seed=self.seed)
+        tune(folder, splits, self.label, self.kind.tuned, self.values, tried_with, self.kind.package)
 
 
 def tune(
@@ -212,10 +232,10 @@ def tune(
     folder.finish(report, {}, {})
 
 
-def attempt(label: str, value: float, splits: Splits, seed: int) -> dict[str, Any]:
-    """Train one on the training part."""
-    kind = LABELED[label]
-    model = model_of(kind, splits.task, {kind.tuned: value}, seed)
+def attempt(kind: Kind, value: float | None, splits: Splits, seed: int) -> dict[str, Any]:
+    """Train one on the training part, at its defaults if there is no value."""
+    options = {} if value is None else kind.while_tuned | {kind.tuned: value}
+    model = model_of(kind, splits.task, options, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages about their own defaults
         model.fit(splits.train.features, splits.train.target)

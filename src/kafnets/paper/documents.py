@@ -54,7 +54,7 @@ def _by_shape(found: list[Table]) -> str:
 
 def _instruction_sets(evidence: Evidence) -> str:
     result = evidence.benchmark("cpu/instruction-sets")
-    return f"{_by_shape(instruction_sets.tables(result))}\n\nMeasured on {report.source(result)}."
+    return _by_shape(instruction_sets.tables(result))
 
 
 def _measured(name: str, *makers: Callable[[dict[str, object]], Table]) -> Maker:
@@ -120,6 +120,7 @@ GENERATED: dict[str, Maker] = {
     "speed-all-threads": _kernels("all threads"),
     "speed-step": _measured("kernels", report.training_step),
     "speed-instruction-sets": _instruction_sets,
+    "speed-instruction-bars": _measured("instruction-sets", report.bars_table),
     "speed-rivals": _measured("rivals", lambda result: rivals.tables(result)[0]),
     "speed-training": _measured("training", lambda result: training.tables(result)[0], report.bars_table),
     "speed-images": _measured("images", lambda result: images.tables(result)[0]),

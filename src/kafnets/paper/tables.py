@@ -12,6 +12,7 @@ from kafnets.paper.evidence import Evidence, Missing
 from kafnets.paper.published import REVIEWED, shown_name
 from kafnets.paper.verdict_tables import shown_p
 from kafnets.registry import facts_of, own_names
+from kafnets.train.settings import FULL_PRECISION
 
 COMPARED = ("apl", "saf", "maxout", "kaf", "kaf2d")
 """The rows of Table 1."""
@@ -132,7 +133,8 @@ def modules(evidence: Evidence, profile: str) -> Table:
     epochs = f"{settings.epochs} epochs"
     if settings.patience is not None and settings.patience < settings.epochs:
         epochs = f"at most {epochs}, stopped after {settings.patience} without improvement"
-    title = f"CIFAR-10, {filters} filters, {epochs}"
+    rounded = "" if settings.precision == FULL_PRECISION else f", {settings.precision} precision"
+    title = f"CIFAR-10, {filters} filters, {epochs}{rounded}"
     headings = ("activation", "modules", "test accuracy", "seeds", "best epochs", "parameters")
     return Table(title, headings, tuple(rows))
 

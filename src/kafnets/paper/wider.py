@@ -117,7 +117,7 @@ class Tuned:
     def _attempt(self, value: Any, splits: Splits, progress: Progress | None) -> dict[str, Any]:
         """Scores and size; nothing if it diverges."""
         if self.label in TREES:
-            return rivals.attempt(self.label, value, splits, self.seed)
+            return rivals.attempt(TREES[self.label], value, splits, self.seed)
         described = self._network(value)
         model = described.build(splits)
         try:
