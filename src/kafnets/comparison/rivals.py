@@ -118,7 +118,7 @@ KINDS = {
 LABELED = {kind.label: kind for kind in KINDS.values()}
 
 TUNED = " tuned"
-"""What the label of a run ends with whose setting is chosen by the validation part. Others have the defaults."""
+"""What the label of a run ends with if its setting is chosen by the validation part."""
 
 
 def labels_of(name: str) -> tuple[str, str]:
