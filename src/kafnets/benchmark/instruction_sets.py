@@ -82,9 +82,7 @@ def run(*, quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
         result["by rows"] = _time(_schemes(by_rows), seconds / 8)
         if (os.cpu_count() or 1) > 1:
             say("two threads")
-            result["threads"] = {
-                str(shape): _time(_threads(shape), seconds, time.perf_counter) for shape in SHAPES
-            }
+            result["threads"] = {str(shape): _by_threads(shape, seconds) for shape in SHAPES}
     result["bars"] = _bars(result)
     return result
 
@@ -184,19 +182,14 @@ def _steps() -> dict[str, dict[str, Run]]:
     return found | {PHYSICS: cases("Tanh", physics_step)}
 
 
-def _threads(shape: tuple[int, ...]) -> dict[str, Run]:
-    def by(count: int, once: Run) -> Run:
-        def limited() -> None:
-            with threads(count):
-                once()
-
-        return limited
-
-    return {
-        f"{name}, {each}": by(count, _by(each, "chosen", step(kaf_row(), shape)))
-        for each in runnable()
-        for name, count in (("one thread", 1), ("two threads", 2))
-    }
+def _by_threads(shape: tuple[int, ...], seconds: float) -> dict[str, Any]:
+    """One number of threads after the other: changing it costs more than a short step."""
+    found = {}
+    for name, count in (("one thread", 1), ("two threads", 2)):
+        runs = {f"{name}, {each}": _by(each, "chosen", step(kaf_row(), shape)) for each in runnable()}
+        with threads(count):
+            found |= _time(runs, seconds, time.perf_counter)
+    return found
 
 
 def _schemes(cases: dict[str, tuple[int, tuple[int, int]]]) -> dict[str, Run]:
