@@ -15,11 +15,10 @@ from typing import Any
 
 import torch
 from gymnasium.spaces import Discrete
-from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.vec_env import VecNormalize, sync_envs_normalization
+from stable_baselines3.common.vec_env import sync_envs_normalization
 from torch import nn
 
 import kafnets
@@ -28,6 +27,8 @@ from benchmarks.tables.run import stored
 from benchmarks.when.methods import size, widest
 from kafnets.randomness import own_randomness
 from kafnets.rl import DQNPolicy
+from kafnets.rl.normalization import Normalized, OneEnvironment
+from kafnets.rl.unlogged import FUSED, UnloggedDQN
 
 OUTPUT = Path("benchmarks/results/dqn.jsonl")
 
@@ -137,9 +138,9 @@ def width_of(method: str, inputs: int, outputs: int) -> int:
     return first.out_features
 
 
-def environment(name: str, seed: int) -> VecNormalize:
+def environment(name: str, seed: int) -> Normalized:
     """Observations are normalized by what has been seen so far."""
-    return VecNormalize(make_vec_env(name, seed=seed), norm_reward=False)
+    return Normalized(make_vec_env(name, seed=seed, vec_env_cls=OneEnvironment), norm_reward=False)
 
 
 def train(run: Run) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def train(run: Run) -> dict[str, Any]:
         (inputs,), actions = env.observation_space.shape or (0,), env.action_space
         assert isinstance(actions, Discrete)
         width = width_of(run.method, inputs, int(actions.n))
-        model = DQN(
+        model = UnloggedDQN(
             DQNPolicy,
             env,
             run.rate,
@@ -158,6 +159,7 @@ def train(run: Run) -> dict[str, Any]:
                 "activation": activation,
                 "activation_options": options,
                 "net_arch": [width, width],
+                "optimizer_kwargs": FUSED,
             },
             seed=run.seed,
             device="cpu",

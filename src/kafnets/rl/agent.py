@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from torch import Tensor, nn
 
 from kafnets.rl import ppo
 from kafnets.rl.environments import environment, normalization_of, normalize_as, restore, state_of
 from kafnets.rl.policies import MlpPolicy
+from kafnets.rl.unlogged import FUSED, UnloggedPPO
 
 
 class Agent:
@@ -22,13 +22,14 @@ class Agent:
     ) -> None:
         self.name = name
         self.env = environment(name, gamma=ppo.PPO["gamma"])
-        self.model = PPO(
+        self.model = UnloggedPPO(
             MlpPolicy,
             self.env,
             policy_kwargs={
                 "activation": activation,
                 "activation_options": options,
                 "net_arch": list(hidden),
+                "optimizer_kwargs": {"eps": ppo.EPSILON} | FUSED,
             },
             seed=seed,
             device="cpu",

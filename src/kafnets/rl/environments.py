@@ -21,6 +21,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from kafnets.rl.normalization import Normalized, OneEnvironment
+
 State = dict[str, Any]
 
 
@@ -32,8 +34,8 @@ def environment(name: str, *, gamma: float, **options: Any) -> VecNormalize:
         gamma: the discount, by which rewards are normalized.
         options: for ``gymnasium.make``.
     """
-    inner = DummyVecEnv([lambda: Monitor(gymnasium.make(name, **options))])
-    return VecNormalize(inner, gamma=gamma)
+    inner = OneEnvironment([lambda: Monitor(gymnasium.make(name, **options))])
+    return Normalized(inner, gamma=gamma)
 
 
 def state_of(env: VecNormalize) -> State:

@@ -8,10 +8,13 @@ parameters for each feature. These policies know the widths, and are used like t
 Name and options are stored with the model, so ``save`` and ``load`` work as usual.
 """
 
+from functools import cached_property
 from typing import Any
 
+from gymnasium.spaces import Box
+from stable_baselines3.common.distributions import DiagGaussianDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.torch_layers import MlpExtractor
+from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
 from stable_baselines3.dqn.policies import DQNPolicy as PlainDQNPolicy
 from stable_baselines3.sac.policies import SACPolicy as PlainSACPolicy
 from stable_baselines3.td3.policies import TD3Policy as PlainTD3Policy
@@ -19,6 +22,7 @@ from torch import nn
 
 from kafnets.networks import Activation, hidden_layers
 from kafnets.registry import find
+from kafnets.rl.gaussian import UncheckedGaussian
 
 ALONG = {"dim": -1}
 """Features are on the last axis."""
@@ -60,6 +64,11 @@ class _Activated:
             "activation_options": self.activation_options,
         }
 
+    def set_training_mode(self, mode: bool) -> None:
+        """Where it is not set already: Stable-Baselines3 asks for it at every step, of every module."""
+        if self.training is not mode:  # type: ignore[attr-defined]
+            super().set_training_mode(mode)  # type: ignore[misc]
+
     def _sized(self, network: Any) -> Any:
         """The network with an activation wherever one belongs, as wide as the linear map before it."""
         for sequence in (each for each in network.modules() if isinstance(each, nn.Sequential)):
@@ -92,9 +101,23 @@ class MlpPolicy(_Activated, ActorCriticPolicy):
     """
 
     def _build_mlp_extractor(self) -> None:
+        if type(self.action_dist) is DiagGaussianDistribution:
+            self.action_dist = UncheckedGaussian(self.action_dist.action_dim)
         self.mlp_extractor = _Extractor(
             self.features_dim, self.net_arch, self.activation, self.activation_options
         ).to(self.device)
+
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        """What is a row of numbers already takes no detour, which acting in one environment would feel."""
+        if features_extractor is None and self._takes_rows:
+            return obs.float()
+        return super().extract_features(obs, features_extractor)
+
+    @cached_property
+    def _takes_rows(self) -> bool:
+        extractor, space = self.features_extractor, self.observation_space
+        plain = type(extractor) is FlattenExtractor and self.share_features_extractor
+        return plain and isinstance(space, Box) and len(space.shape) == 1
 
 
 class _Extractor(MlpExtractor):

@@ -21,6 +21,9 @@ PPO: dict[str, Any] = {
 """What Schulman et al. (2017) print for MuJoCo. All else is as Stable-Baselines3 has it: a value network of
 its own, no entropy bonus, gradients cut at norm 0.5, a learning rate that stays."""
 
+EPSILON = 1e-5
+"""Adam's, Stable-Baselines3's default, which it forgets where the optimizer is given another option."""
+
 
 def short_name(name: str) -> str:
     """The paper's name of an environment, if it is one of the paper's; any other as it is, if it exists."""
