@@ -57,7 +57,7 @@ EDGES = {
     "train": "checks data export files networks nn registry shared_networks",
     "comparison": "data files inspection kernels networks packages provenance registry timing train",
     "rl": "files networks packages randomness registry train",
-    "sklearn": "data networks nn train",
+    "sklearn": "checks data networks nn train",
     "tuning": "data packages sklearn train",
     "report": "comparison files inspection registry train",
     "benchmark": (

@@ -247,15 +247,11 @@ def readme_sentences() -> Iterator[str]:
         f"Of {len(judged)} claims about Sensorless that were judged again by {len(plan.seeds)} fresh seeds, "
         f"with planned tests, {confirmed} is confirmed, {refuted} are refuted and {undecided} are undecided"
     )
-    bars = {
-        bar["what"]: bar["measured"]
-        for name in ("kernels", "instruction-sets")
-        for bar in EVIDENCE.benchmark(f"cpu/{name}")["bars"]
-    }
+    bars = {bar["what"]: bar["measured"] for bar in EVIDENCE.benchmark("cpu/instruction-sets")["bars"]}
     best, common = (bars[f"KAF / PReLU, (1024, 1024), {each}"] for each in ("avx512", "avx2"))
     yield f"takes {best:.2f} times as long as `nn.PReLU` with AVX-512, and {common:.2f} times with AVX2"
-    step = bars["training step, KAF / ReLU, 2 x 300"]
-    yield f"two layers of 300 takes {step:.2f} times as long with KAF as with ReLU"
+    best, common = (bars[f"KAF / ReLU, training step, batch 100, {each}"] for each in ("avx512", "avx2"))
+    yield f"layers of 300 takes {best:.2f} and {common:.2f} times as long with KAF as with ReLU"
 
 
 def other_sentences() -> Iterator[str]:

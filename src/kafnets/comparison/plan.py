@@ -180,11 +180,7 @@ def plan(
     chosen = _known(activations, rivals)
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
-    embeddings_of(embedding, n_members, shared=share_weights)  # mistakes are told now
-    if share_weights and n_members < 2:
-        raise ValueError(
-            f"share_weights needs several networks: n_members (--members) must be 2 or more, got {n_members}"
-        )
+    _check_members(n_members, embedding, share_weights=share_weights)  # mistakes are told now
     common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
     members = [n_members, embedding] + ["shared"] * share_weights
     common += [] if members == [1, None] else [members]
@@ -228,6 +224,14 @@ def _known(activations: Iterable[str], rivals: Sequence[str]) -> list[str]:
             raise ValueError(f"rivals must be among {', '.join(KINDS)}, got {name!r}")
         model_of(KINDS[name], "binary", {}, 0)  # a package that is missing is told now
     return chosen
+
+
+def _check_members(n_members: int, embedding: str | None, *, share_weights: bool) -> None:
+    embeddings_of(embedding, n_members, shared=share_weights)
+    if share_weights and n_members < 2:
+        raise ValueError(
+            f"share_weights needs several networks: n_members (--members) must be 2 or more, got {n_members}"
+        )
 
 
 def _read(data: Any, target: Any, task: Any, drop: Sequence[str]) -> tuple[Table | None, dict[str, Any]]:
