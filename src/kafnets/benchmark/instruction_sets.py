@@ -184,7 +184,7 @@ def _steps() -> dict[str, dict[str, Run]]:
 
 def _by_threads(shape: tuple[int, ...], seconds: float) -> dict[str, Any]:
     """One number of threads after the other: changing it costs more than a short step."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, count in (("one thread", 1), ("two threads", 2)):
         runs = {f"{name}, {each}": _by(each, "chosen", step(kaf_row(), shape)) for each in runnable()}
         with threads(count):
