@@ -81,6 +81,12 @@ def measure(name: str, *, quick: bool) -> dict[str, Any]:
     }
 
 
+def _stay_on_one_core() -> None:
+    """Not every framework can be told how many threads to take, but all count the cores that they may use."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
 def _module(kind: str, channels: int, seed: int) -> Module:
     """Of the paper's size, channels last."""
     import torch
@@ -176,5 +182,6 @@ def _version(package: str) -> str:
 
 
 if __name__ == "__main__":
+    _stay_on_one_core()
     # TensorFlow must not come before Triton, so the package that sees to it comes first.
     print(json.dumps(measure(sys.argv[1], quick=sys.argv[2] == "quick")))

@@ -130,6 +130,7 @@ GENERATED: dict[str, Maker] = {
         0
     ].markdown(),
     "framework-times": lambda evidence: frameworks.tables(evidence.benchmark("cpu/frameworks"))[1].markdown(),
+    "framework-bars": lambda evidence: report.bars_table(evidence.benchmark("cpu/frameworks")).markdown(),
     "framework-versions": _versions,
 }
 """By the name that stands in the marker."""

@@ -21,7 +21,7 @@ constexpr int64_t kOfFormula = 32, kOfTable = 46, kOfTableApart = 84, kOfMaking 
 #elif defined(__AVX2__)
 constexpr int64_t kOfFormula = 32, kOfTable = 31, kOfTableApart = 51, kOfMaking = 12;
 #else
-constexpr int64_t kOfFormula = 45, kOfTable = 27, kOfTableApart = 37, kOfMaking = 16;
+constexpr int64_t kOfFormula = 45, kOfTable = 27, kOfTableApart = 37, kOfMaking = 6;
 #endif
 
 std::atomic<int> preferred{0};
