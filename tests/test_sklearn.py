@@ -98,7 +98,7 @@ def test_a_little_at_a_time() -> None:
             model.partial_fit(features[rows], labels[rows], classes=np.arange(10))
     assert model.n_epochs_ == 12
     assert model.score(features[1000:], labels[1000:]) > 0.85
-    with pytest.raises(ValueError, match=r"y holds np.int64\(11\), which is not among the classes"):
+    with pytest.raises(ValueError, match="y holds 11, which is not among the classes"):
         model.partial_fit(features[:2], np.array([3, 11]))
     numbers = KafnetRegressor((10,), random_state=0)
     x = np.linspace(-1, 1, 200)[:, None]

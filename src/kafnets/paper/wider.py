@@ -95,7 +95,7 @@ class Tuned:
         tuned, values = self.grid
         config = asdict(self) | {"profile": self.profile, "tuned": tuned, "values": list(values)}
         if self.label in TREES:
-            config["settings"] = TREES[self.label].fixed
+            config["settings"] = TREES[self.label].fixed | TREES[self.label].while_tuned
         else:
             config["settings"] = self._network(values[0]).settings.describe() | {tuned: None}
             config["options"] = self._network(values[0]).options
