@@ -170,7 +170,11 @@ def test_rows_of_weight_zero_are_not_there() -> None:
         features[there], target[there], weight[there]
     )
     np.testing.assert_allclose(found.predict(features), wanted.predict(features), rtol=1e-9)
-    for wrong, words in ((-weight, "Negative values"), (weight[:-1], "sample_weight.shape")):
+    for wrong, words in (
+        (-weight, "sample_weight must be one number ≥ 0 for each .* Negative values"),
+        (weight[:-1], "sample_weight.shape"),
+        ("heavy", "sample_weight must be one number .* could not convert"),
+    ):
         with pytest.raises(ValueError, match=words):
             found.fit(features, target, wrong)
 

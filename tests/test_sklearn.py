@@ -192,6 +192,22 @@ def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from(
     assert not any(name.startswith("validation") for name in again.history_[0])
 
 
+@pytest.mark.parametrize("metric", ["accuracy", "auc", "loss"])
+def test_the_metric_decides_which_epoch_is_best(metric: Any) -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    options: dict[str, Any] = {"epochs": 6, "n_members": 1, "refit": False, "random_state": 0}
+    found = KafnetClassifier((8,), metric=metric, **options).fit(rows, labels)
+    scores = [row[f"validation_{metric}"] for row in found.history_]
+    chosen = scores[found.best_epoch_ - 1]
+    assert chosen == (min(scores) if metric == "loss" else max(scores))
+    smoothed = KafnetClassifier((8,), metric=metric, label_smoothing=0.1, **options).fit(rows, labels)
+    same = smoothed.history_[0]["train_loss"] == found.history_[0]["train_loss"]
+    assert same == (metric == "accuracy")  # others are not smoothed
+    if metric == "auc":
+        with pytest.raises(ValueError, match="metric must be accuracy or loss for a multiclass task, got"):
+            found.fit(rows, np.arange(len(rows)) % 3)
+
+
 def test_whole_numbers_of_numpy_and_a_single_width(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(60, 3))
     sizes: dict[str, Any] = {"epochs": np.int64(2), "batch_size": np.int64(16)}

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -34,8 +34,6 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
     """A network of learned activations; see :class:`kafnets.sklearn.KafnetClassifier`."""
 
     predictor_: Predictor
-    _metric: ClassVar[str | None] = None
-    """What decides which epoch is best: what ``score`` gives."""
 
     def __init__(
         self,
@@ -158,7 +156,6 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
                 "patience": None,
                 "learning_rate": self.learning_rate,
                 "weight_decay": RECIPE.weight_decay if self.weight_decay == "auto" else self.weight_decay,
-                "metric": self._metric,
                 "optimizer": RECIPE.optimizer,
                 "betas": RECIPE.betas,
                 "label_smoothing": self.label_smoothing,

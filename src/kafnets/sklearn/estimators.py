@@ -56,7 +56,10 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             0.5, and 0.01 in ``partial_fit``.
         dropout: probability of dropout after each hidden layer in the first epoch.
         label_smoothing: the share of each label that is spread evenly over all classes, which improves the
-            accuracy at the expense of the probabilities. "auto": 0.1.
+            accuracy at the expense of the probabilities. "auto": 0.1 if ``metric`` is "accuracy", and 0 for
+            other metrics and for several labels per row.
+        metric: the score on held-out rows that determines the best epoch: "accuracy", "auc" for two classes,
+            or "loss", the log-loss. ``score`` is the accuracy in any case.
         class_weight: weight of the rows of each class, such as ``{"ill": 5}``; "balanced": equal total
             weight for all classes.
         calibrate_probabilities: divide the network's outputs by a temperature fitted to the held-out rows,
@@ -101,19 +104,19 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
 
     classes_: NDArray[Any]
 
-    _metric = "accuracy"
-
     @with_arguments_of(Kafnet.__init__)
     def __init__(
         self,
         hidden: Sequence[int] = HIDDEN,
         activation: Activation = "kaf",
         *,
+        metric: Literal["accuracy", "auc", "loss"] = "accuracy",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         calibrate_probabilities: bool = False,
         **others: Any,
     ) -> None:
         super().__init__(hidden, activation, **others)
+        self.metric = metric
         self.class_weight = class_weight
         self.calibrate_probabilities = calibrate_probabilities
 
@@ -162,6 +165,9 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         """Probability of each class, in the order of ``classes_``; for several labels, of each label."""
         check_is_fitted(self)
         return self.predictor_.predict_proba(checked_rows(self, X, self.predictor_))
+
+    def _settings(self, **changes: Any) -> Settings:
+        return super()._settings(metric=self.metric, **changes)
 
     def _checked(self, X: Any, y: Any, known: Predictor | None) -> tuple[Any, NDArray[Any], Any]:
         features, y, encoding = checked_pair(self, X, y, known, y_numeric=False)

@@ -113,7 +113,7 @@ def weights_of(
         for label, weight in class_weight.items() if isinstance(class_weight, Mapping) else ():
             if not (is_number(weight) and weight >= 0):
                 raise ValueError(f"class_weight must be numbers ≥ 0, got {weight!r} for the class {label!r}")
-        found = _check_sample_weight(sample_weight, features, dtype=np.float64, ensure_non_negative=True)
+        found = _checked_sample_weight(sample_weight, features)
         if class_weight is not None:
             found = found * compute_sample_weight(class_weight, labels)
         if not found.any():
@@ -122,6 +122,17 @@ def weights_of(
             )
         return None if (found == found[0]).all() else found
     raise ValueError(f"class_weight must be 'balanced', a dictionary or None, got {class_weight!r}")
+
+
+def _checked_sample_weight(given: Any, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One per row; errors add what is expected to scikit-learn's messages."""
+    try:
+        return _check_sample_weight(given, features, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be one number ≥ 0 for each of the {len(features)} rows of X, and not 0 for "
+            f"all: {error}"
+        ) from error
 
 
 def with_arguments_of(other: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
