@@ -146,12 +146,15 @@ def test_every_activation_is_tuned_with_as_many_trials(tmp_path: Path) -> None:
     def compared(tune: int) -> Any:
         return kafnets.compare(rows, labels, ["kaf", "tanh"], hidden=(8, 8), tune=tune, **options)
 
+    def trials_of(label: str) -> int:
+        (journal,) = tmp_path.glob(f"compare/*-trials/{label}.journal")
+        return journal.read_text(encoding="utf-8").count('"parameters"')
+
     found = compared(2)
     chosen = json.loads((found.folder / "tuned.json").read_text(encoding="utf-8"))
     assert sorted(chosen) == ["kaf", "relu", "tanh"]
     for label, arguments in chosen.items():
-        lines = (found.folder / "tuning" / f"{label}.journal").read_text(encoding="utf-8")
-        assert lines.count('"parameters"') == 2
+        assert trials_of(label) == 2
         widths = set(map(tuple, ([arguments["hidden"]] if arguments else [[8, 8]])))
         hidden = {tuple(each.config["hidden"]) for each in found.runs if each.label == label}
         assert hidden == widths
@@ -160,6 +163,13 @@ def test_every_activation_is_tuned_with_as_many_trials(tmp_path: Path) -> None:
     assert again.folder == found.folder
     assert [each.test for each in again.runs] == [each.test for each in found.runs]
     assert compared(0).folder != found.folder
+    more = compared(3)
+    assert (trials_of("kaf"), more.folder == found.folder) == (3, False)  # two of them are those of before
+    fewer = compared(2)
+    assert (fewer.folder, json.loads((fewer.folder / "tuned.json").read_text(encoding="utf-8"))) == (
+        found.folder,
+        chosen,
+    )
     assert found.best.predict(rows).shape == (150,)
     with pytest.raises(ValueError, match="tune must be an integer ≥ 0, got -1"):
         compared(-1)

@@ -43,6 +43,9 @@ def test_a_package_that_is_missing_is_named_before_anything_is_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ModuleNotFoundError, match="LightGBM needs lightgbm: pip install lightgbm"):
+    with pytest.raises(ModuleNotFoundError, match="needs the package lightgbm: pip install lightgbm"):
         plan("wine", None, ["kaf"], ["lightgbm"], output=tmp_path)
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    with pytest.raises(ModuleNotFoundError, match="lightgbm and catboost: pip install lightgbm catboost"):
+        plan("wine", None, ["kaf"], ["lightgbm", "forest", "catboost"], output=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -26,6 +26,7 @@ from kafnets.data import SETS
 from kafnets.data import find as find_set
 from kafnets.data.splits import Splits
 from kafnets.data.tables import Table, read
+from kafnets.packages import require
 from kafnets.registry import find
 from kafnets.timing import interleaved, threads
 from kafnets.train.architecture import embeddings_of
@@ -36,7 +37,7 @@ from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
-BEST, ROWS = "best", ".rows"
+BEST, ROWS, TRIALS, TUNED = "best", ".rows", "-trials", "-tuned-"
 SECONDS_OF_TIMING = 1.0
 
 
@@ -69,6 +70,11 @@ class Plan:
     def folder(self) -> Path:
         """Of the comparison."""
         return self.output / self.networks[0].experiment / self.networks[0].profile
+
+    @property
+    def trials(self) -> Path:
+        """The folder of trials, if activations are tuned: the same for every number of trials."""
+        return self.folder.with_name(self.folder.name.rpartition(TUNED)[0] + TRIALS)
 
     def splits(self, seed: int) -> Splits:
         """The division of the data by a seed."""
@@ -181,10 +187,11 @@ def plan(
     table, told = _read(data, target, task, drop)
     source = find_set(data).name if table is None else table.name
     _check_members(n_members, embedding, share_weights=share_weights)  # mistakes are told now
-    common = [told, settings.describe(), list(hidden), dropout, SCALING] + [tune] * (tune > 0)
+    common = [told, settings.describe(), list(hidden), dropout, SCALING]
     members = [n_members, embedding] + ["shared"] * share_weights
     common += [] if members == [1, None] else [members]
-    profile = _profile(source, table, common)
+    untuned = _profile(source, table, common)
+    profile = untuned + f"{TUNED}{tune}" * (tune > 0)
     rows = None if table is None else output / "compare" / profile / ROWS
     called = "compare", profile, REFERENCE, source, REFERENCE
     one = Description(
@@ -222,7 +229,10 @@ def _known(activations: Iterable[str], rivals: Sequence[str]) -> list[str]:
     for name in rivals:
         if name not in KINDS:
             raise ValueError(f"rivals must be among {', '.join(KINDS)}, got {name!r}")
-        model_of(KINDS[name], "binary", {}, 0)  # a package that is missing is told now
+    # Packages that are missing are told now, all of them.
+    require("this comparison", *dict.fromkeys(KINDS[name].module.partition(".")[0] for name in rivals))
+    for name in rivals:
+        model_of(KINDS[name], "binary", {}, 0)
     return chosen
 
 

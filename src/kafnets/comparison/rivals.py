@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kafnets import data
 from kafnets.comparison import prepared, supervised
 from kafnets.data.splits import Part, Splits
+from kafnets.packages import needed_by
 from kafnets.provenance import provenance
 from kafnets.train import metrics
 from kafnets.train.loop import Progress
@@ -248,14 +249,8 @@ def attempt(kind: Kind, value: float | None, splits: Splits, seed: int) -> dict[
 
 def model_of(kind: Kind, task: str, options: dict[str, Any], seed: int) -> Any:
     """One that has not learned yet."""
-    try:
+    with needed_by(kind.label):
         module = importlib.import_module(kind.module)
-    except ModuleNotFoundError as error:
-        if error.name not in (kind.package, kind.module):
-            raise
-        raise ModuleNotFoundError(
-            f"{kind.label} needs {kind.package}: pip install {kind.package}", name=error.name
-        ) from error
     return getattr(module, kind.names[task == "regression"])(random_state=seed, **kind.fixed, **options)
 
 

@@ -12,14 +12,14 @@ from kafnets.train.loop import fit
 from kafnets.train.processes import total_processes
 from kafnets.train.search import Budget, arguments_of, best_of, search
 
-TUNING, CHOSEN = "tuning", "tuned.json"
+CHOSEN = "tuned.json"
 
 
 def tuned(planned: Plan, trials: int, *, progress: bool) -> Plan:
     """The same runs with the best of so many settings for each activation, the given one among them.
 
     Settings are scored by the validation part of seed 0. The depth stays, and so does the test part out of
-    sight. Trials are stored in the comparison's folder.
+    sight. Trials that an earlier comparison has stored, with the same settings, count.
 
     Args:
         planned: whose data are prepared.
@@ -45,12 +45,12 @@ def tuned(planned: Plan, trials: int, *, progress: bool) -> Plan:
             return (-found["loss"] if decides == "loss" else found[decides]), found["loss"]
 
         with needed_by("tune"):
-            path = planned.folder / TUNING / f"{one.label.replace(' ', '_')}.journal"
+            path = planned.trials / f"{one.label.replace(' ', '_')}.journal"
             options: dict[str, Any] = {"activation": one.activation, "depth": len(one.hidden)}
             done = search(
                 path, Budget(trials, None), tried, **options, progress=progress, what=f"tuning {one.label}"
             )
-        chosen[one.label] = arguments_of(best_of(done).parameters)
+        chosen[one.label] = arguments_of(best_of(done[:trials]).parameters)
     files.write(planned.folder / CHOSEN, json.dumps(chosen, indent=2) + "\n")
     return replace(planned, networks=[_with(each, chosen[each.label]) for each in planned.networks])
 
