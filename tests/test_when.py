@@ -12,16 +12,17 @@ import torch
 from benchmarks.tables import suite
 from benchmarks.tables.run import stored
 from benchmarks.when import image, methods, physics, results, run, summary, supervised, tables
-from benchmarks.when.formulas import FORMULAS
+from benchmarks.when.formulas import FORMULAS, MORE
 from benchmarks.when.pictures import PICTURES
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", FORMULAS | MORE)
 def test_formulas_are_finite_on_their_ranges(name: str) -> None:
-    x, y = FORMULAS[name].rows(2000, np.random.default_rng(0))
-    assert x.shape == (2000, len(FORMULAS[name].ranges))
+    formula = (FORMULAS | MORE)[name]
+    x, y = formula.rows(2000, np.random.default_rng(0))
+    assert x.shape == (2000, len(formula.ranges))
     assert y.shape == (2000,)
     assert np.abs(x).max() <= 1
     assert np.isfinite(y).all()
@@ -59,6 +60,9 @@ def test_runs_are_stored_once(task: str, tmp_path: Path, monkeypatch: pytest.Mon
         assert line["parameters"] <= line["budget"]
         best = min(line["tried"], key=lambda each: each["validation"])
         assert (line["rate"], line["error"]) == (best["rate"], best["test"])
+        assert (line["network"], line["parameters"]) == (best["network"], best["parameters"])
+        tried = {each["network"] for each in line["tried"]}
+        assert tried == set(study.networks.get(line["method"], [line["method"]]))
         assert line["provenance"]["versions"]["torch"]
 
 
@@ -140,6 +144,11 @@ def test_the_page_says_what_is_stored() -> None:
     assert summary.written(page, lines) == page
     assert all(f"generated: {name}" in page for name in tables.GENERATED)
     assert all((ROOT / summary.picture_path(name)).exists() for name in PICTURES)
+
+
+def test_more_formulas_are_other_ones() -> None:
+    assert not FORMULAS.keys() & MORE.keys()
+    assert all(2 <= len(each.ranges) <= 5 for each in MORE.values())
 
 
 PLANS = {

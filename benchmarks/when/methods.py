@@ -30,9 +30,9 @@ def _mlp(activation: Any, layers: int, **options: Any) -> Maker:
     return make
 
 
-def _edgewise(**options: Any) -> Maker:
+def _edgewise(layers: int = 1, **options: Any) -> Maker:
     def make(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Module:
-        return kafnets.edgewise_mlp(inputs, (width,), outputs, generator=generator, **options)
+        return kafnets.edgewise_mlp(inputs, (width,) * layers, outputs, generator=generator, **options)
 
     return make
 
@@ -42,15 +42,23 @@ METHODS: dict[str, Maker] = {
     "tanh": _mlp("tanh", 2),
     "silu": _mlp(nn.SiLU, 2),
     "sine": _mlp(Sine, 2),
+    "relu, 3 layers": _mlp("relu", 3),
+    "tanh, 3 layers": _mlp("tanh", 3),
+    "silu, 3 layers": _mlp(nn.SiLU, 3),
+    "sine, 3 layers": _mlp(Sine, 3),
     "relu, 4 layers": _mlp("relu", 4),
     "tanh, 4 layers": _mlp("tanh", 4),
     "silu, 4 layers": _mlp(nn.SiLU, 4),
     "sine, 4 layers": _mlp(Sine, 4),
     "kaf": _mlp("kaf", 2),
     "kaf on silu": _mlp("kaf", 2, base="silu"),
+    "kaf on silu, 3 layers": _mlp("kaf", 3, base="silu"),
+    "kaf on silu, 4 layers": _mlp("kaf", 4, base="silu"),
     "kaf on tanh": _mlp("kaf", 2, base="tanh"),
     "kaf2d": _mlp("kaf2d", 2),
     "edgewise": _edgewise(),
+    "edgewise, 2 layers": _edgewise(2),
+    "edgewise, 2 layers, 6 terms": _edgewise(2, dictionary_size=6),
     "edgewise, linear parts": _edgewise(base=None, input_boundary=1.0, normalize_from=1),
 }
 

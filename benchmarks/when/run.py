@@ -21,6 +21,7 @@ from kafnets.provenance import provenance
 OUTPUT = Path("benchmarks/results/when.jsonl")
 STUDIES = {
     "formulas": supervised.FORMULA_STUDY,
+    "more-formulas": supervised.MORE_FORMULAS_STUDY,
     "digits": supervised.DIGITS_STUDY,
     "sensorless": supervised.SENSORLESS_STUDY,
     "few-rows": supervised.FEW_ROWS_STUDY,

@@ -1,8 +1,8 @@
 """A study: tasks of one kind, and methods with equal numbers of parameters and tuned learning rates."""
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -36,6 +36,7 @@ class Study:
         steps: of training.
         trial: one training.
         seeds: how many.
+        networks: by method, those that the validation part chooses from; default: the method's own.
     """
 
     names: tuple[str, ...]
@@ -45,6 +46,7 @@ class Study:
     steps: int
     trial: Trial
     seeds: int = 5
+    networks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def cases(self, task: str) -> Iterator[Case]:
         """All, seed by seed, so that all methods have the same seeds at any time."""
@@ -52,15 +54,17 @@ class Study:
             yield Case(task, name, method, budget, seed)
 
     def result(self, case: Case) -> dict[str, Any]:
-        """The test error at the learning rate that validation chooses, and the errors at all of them."""
+        """The test error of what validation chooses, and the errors of all that was tried."""
         began = time.process_time()
-        tried = [{"rate": rate} | self.trial(case, rate, self.steps) for rate in self.rates]
-        sizes = {each.pop("parameters") for each in tried}
+        networks = self.networks.get(case.method, (case.method,))
+        tried: list[dict[str, Any]] = [
+            {"network": network, "rate": rate} | self.trial(replace(case, method=network), rate, self.steps)
+            for network, rate in product(networks, self.rates)
+        ]
         chosen = min(tried, key=lambda each: (not np.isfinite(each["validation"]), each["validation"]))
         return {
             "error": chosen["test"],
-            "rate": chosen["rate"],
+            **{name: chosen[name] for name in ("network", "rate", "parameters")},
             "tried": tried,
-            "parameters": sizes.pop(),
             "cpu_seconds": time.process_time() - began,
         }

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import kafnets.data
 from benchmarks.tables.suite import GROUPS
-from benchmarks.when.formulas import FORMULAS
+from benchmarks.when.formulas import FORMULAS, MORE
 from benchmarks.when.methods import network, size
 from benchmarks.when.study import Case, Study, Trial
 from kafnets.data import Part
@@ -29,8 +29,8 @@ MOST_TESTED = 2000
 
 def formula_parts(name: str, seed: int) -> Parts:
     """Random rows of a formula; targets are scaled by the training part."""
-    generator = np.random.default_rng(seed)
-    found = {part: FORMULAS[name].rows(count, generator) for part, count in FORMULA_ROWS.items()}
+    generator, formula = np.random.default_rng(seed), (FORMULAS | MORE)[name]
+    found = {part: formula.rows(count, generator) for part, count in FORMULA_ROWS.items()}
     mean, deviation = found["train"][1].mean(), found["train"][1].std()
     return {
         part: (
@@ -167,6 +167,22 @@ FORMULA_STUDY = Study(
     rates=(0.01, 0.03),
     steps=500,
     trial=trial(formula_parts, FORMULA_ROWS["train"]),
+)
+
+MORE_FORMULAS_STUDY = Study(
+    names=tuple(MORE),
+    methods=("relu", "tanh", "silu", "sine", "kaf on silu", "edgewise"),
+    budgets=FORMULA_STUDY.budgets,
+    rates=FORMULA_STUDY.rates,
+    steps=FORMULA_STUDY.steps,
+    trial=FORMULA_STUDY.trial,
+    networks={
+        **{
+            name: (name, f"{name}, 3 layers", f"{name}, 4 layers")
+            for name in ("relu", "tanh", "silu", "sine", "kaf on silu")
+        },
+        "edgewise": ("edgewise", "edgewise, 2 layers", "edgewise, 2 layers, 6 terms"),
+    },
 )
 
 DIGITS_STUDY = Study(
