@@ -75,6 +75,14 @@ def test_few_rows_are_apart_from_those_of_the_test() -> None:
     assert not set(names) & set(suite.GROUPS["confirmation"])
 
 
+@pytest.mark.parametrize("name", ["chile", "quakes", "splice"])
+def test_more_tables_have_at_most_so_many_features(name: str) -> None:
+    names = run.STUDIES["few-rows-more"].names
+    assert not set(names) & set(run.STUDIES["few-rows"].names)
+    features = supervised.few_rows(name, 0)["train"][0].shape[1]
+    assert (name in names) == (features <= supervised.MOST_FEATURES)
+
+
 def test_few_rows_are_chosen_by_validation_loss() -> None:
     parts = supervised.few_rows("diabetes", 0)
     net = methods.network("relu", 10, 1, 2000, seed=0)

@@ -25,6 +25,7 @@ STUDIES = {
     "digits": supervised.DIGITS_STUDY,
     "sensorless": supervised.SENSORLESS_STUDY,
     "few-rows": supervised.FEW_ROWS_STUDY,
+    "few-rows-more": supervised.MORE_ROWS_STUDY,
     "image": image.STUDY,
     "physics": physics.STUDY,
 }

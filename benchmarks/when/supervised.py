@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,13 @@ FEW_ROWS_STUDY = Study(
     steps=200,
     trial=trial(few_rows, FEW_ROWS[0], checks=20, choose=loss),
 )
+
+MOST_FEATURES = 32
+"""Of tables with few rows that are added: with more, 2,000 parameters are few edge-wise neurons."""
+
+MORE_ROWS_STUDY = replace(
+    FEW_ROWS_STUDY,
+    names=tuple(sorted({*GROUPS["confirmation"]} - {"chess", "splice", "texture"})),
+    methods=("relu", "silu", "relu, 4 layers", "silu, 4 layers", "kaf on silu", "edgewise"),
+)
+"""All tables that are not in the first study of few rows and have at most so many features, encoded."""
