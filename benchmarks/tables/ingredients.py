@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 
 from benchmarks.tables import suite, summary
@@ -113,11 +112,7 @@ def picture(lines: Lines) -> Figure:
 
 def main() -> None:
     """Run what is missing."""
-    torch.set_num_threads(1)
-    try:
-        run_all(runs(), OUTPUT)
-    except KeyboardInterrupt:
-        print("interrupted: the same command continues")
+    run_all(runs(), OUTPUT)
 
 
 if __name__ == "__main__":

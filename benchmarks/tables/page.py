@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 
-from benchmarks.tables import calibration, ingredients, shared, suite, summary
-from benchmarks.tables.run import OUTPUT, stored
+from benchmarks.tables import calibration, fit_times, ingredients, run, shared, suite, summary
+from benchmarks.tables.run import stored
 from kafnets.files import write
 from kafnets.paper.documents import filled
 
@@ -124,8 +124,8 @@ def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
 
 def page(text: str, root: Path = Path()) -> str:
     """The page with its tables, from all runs that are stored below a folder."""
-    lines, left_out, sharing, calibrated = (
-        list(stored(root / path)) for path in (OUTPUT, ingredients.OUTPUT, shared.OUTPUT, calibration.OUTPUT)
+    lines, left_out, sharing, calibrated, timed = (
+        list(stored(root / each.OUTPUT)) for each in (run, ingredients, shared, calibration, fit_times)
     )
     lines = [line for line in lines if line["part"] == "test" and line["table"] in TABLES]
     found = by_divisions(lines)
@@ -140,6 +140,7 @@ def page(text: str, root: Path = Path()) -> str:
         "tables-calibration": lambda: calibration.told(calibrated),
         "tables-errors": lambda: errors_by_table(found[suite.DIVISIONS]),
         "tables-times": lambda: times(lines),
+        "tables-fit-times": lambda: f"{fit_times.told(timed)}\n\n{made_with(timed)}",
         "tables-made-with": lambda: made_with(lines),
     }
     return filled(text, blocks)

@@ -132,25 +132,36 @@ def append(path: Path, record: dict[str, Any]) -> None:
 
 
 def run_all(runs: Iterable[Run], path: Path, *, retry: bool = False) -> None:
-    """Those that are not stored yet.
+    """Those that are not stored yet, on one thread.
 
     Args:
         runs: what to run.
         path: where results are added.
         retry: run those again that have failed.
     """
+    torch.set_num_threads(1)
     keys = Run.__dataclass_fields__
     done = {tuple(map(line.get, keys)) for line in stored(path) if not (retry and "failed" in line)}
     left = [run for run in runs if tuple(asdict(run).values()) not in done]
-    for number, run in enumerate(left, 1):
-        package = rivals.PACKAGES.get(run.method, "scikit-learn")
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of methods about their own defaults
-            result = run.result()
-        asked = {name: value for name, value in asdict(run).items() if value is not None}
-        append(path, asked | result | {"provenance": provenance(package)})
-        told = result.get("failed") or f"{result['scores']['error']:.5g} in {result['seconds']['fit']:.1f} s"
-        print(f"{number}/{len(left)} {run.table} {run.method} {run.division} {run.part}: {told}", flush=True)
+    try:
+        for number, run in enumerate(left, 1):
+            told = _run_and_store(run, path)
+            print(
+                f"{number}/{len(left)} {run.table} {run.method} {run.division} {run.part}: {told}", flush=True
+            )
+    except KeyboardInterrupt:
+        print("interrupted: the same command continues")
+
+
+def _run_and_store(run: Run, path: Path) -> str:
+    """What came of it, in words."""
+    package = rivals.PACKAGES.get(run.method, "scikit-learn")
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of methods about their own defaults
+        result = run.result()
+    asked = {name: value for name, value in asdict(run).items() if value is not None}
+    append(path, asked | result | {"provenance": provenance(package)})
+    return result.get("failed") or f"{result['scores']['error']:.5g} in {result['seconds']['fit']:.1f} s"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -174,17 +185,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     part = given.part or ("test" if given.group == "confirmation" else "validation")
     if given.group == "confirmation" and part != "test":
         parser.error("nothing is chosen on confirmation tables: their part is test")
-    torch.set_num_threads(1)
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(
         logging.ERROR
     )  # what it has not found
     runs = itertools.starmap(
         Run, itertools.product(tables, given.methods.split(","), range(given.divisions), [part])
     )
-    try:
-        run_all(runs, given.output, retry=given.retry)
-    except KeyboardInterrupt:
-        print("interrupted: the same command continues")
+    run_all(runs, given.output, retry=given.retry)
 
 
 if __name__ == "__main__":

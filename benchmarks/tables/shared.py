@@ -11,8 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import torch
-
 from benchmarks.tables import suite, summary
 from benchmarks.tables.run import Run, run_all
 
@@ -90,11 +88,7 @@ def table(lines: Lines) -> str:
 
 def main() -> None:
     """Run what is missing."""
-    torch.set_num_threads(1)
-    try:
-        run_all(runs(), OUTPUT)
-    except KeyboardInterrupt:
-        print("interrupted: the same command continues")
+    run_all(runs(), OUTPUT)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The pictures of docs/when-to-use.md, from the stored runs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -53,10 +54,10 @@ def curves(panel: Axes, found: Errors, title: str = "") -> None:
     panel.set_ylabel("test error rate", fontsize=8)
 
 
-def formulas(lines: Lines) -> Figure:
+def formulas(lines: Lines, task: str = "formulas") -> Figure:
     """Errors of all formulas by method, with geometric means."""
-    figure, (panel,) = style.grid(1, 1, width=7, height=3.6)
-    logs = by_name(judged(errors(lines, "formulas")), of_logs=True)
+    logs = by_name(judged(errors(lines, task)), of_logs=True)
+    figure, (panel,) = style.grid(1, 1, width=7, height=1 + 0.24 * len(logs))
     dots(panel, {method: np.exp(own).tolist() for method, own in logs.items()})
     ticks(panel, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1])
     panel.set_xlabel("test RMSE / deviation of the target; bars: geometric means", fontsize=8)
@@ -81,9 +82,9 @@ def sensorless(lines: Lines) -> Figure:
     return figure
 
 
-def few_rows(lines: Lines) -> Figure:
+def few_rows(lines: Lines, task: str = "few-rows") -> Figure:
     """Errors of all tables by method, relative to the best fixed activation's."""
-    logs = by_name(errors(lines, "few-rows"), of_logs=False)
+    logs = by_name(errors(lines, task), of_logs=False)
     best = best_fixed(logs)
     figure, (panel,) = style.grid(1, 1, width=7, height=2.8)
     dots(panel, {method: np.exp(own - logs[best]).tolist() for method, own in logs.items()})
@@ -118,9 +119,11 @@ def physics(lines: Lines) -> Figure:
 
 PICTURES: dict[str, Callable[[Lines], Figure]] = {
     "formulas": formulas,
+    "more-formulas": partial(formulas, task="more-formulas"),
     "digits": digits,
     "sensorless": sensorless,
     "few-rows": few_rows,
+    "few-rows-more": partial(few_rows, task="few-rows-more"),
     "image": image,
     "physics": physics,
 }

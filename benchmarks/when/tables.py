@@ -1,10 +1,12 @@
 """The tables of docs/when-to-use.md, from the stored runs."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from benchmarks.when.formulas import FORMULAS
+from benchmarks.when.formulas import FORMULAS, MORE
 from benchmarks.when.results import (
     Errors,
     Lines,
@@ -64,22 +66,44 @@ def judged(found: Errors) -> Errors:
     return {key: own for key, own in found.items() if not key[0].startswith("tutorial")}
 
 
-def formulas(lines: Lines) -> Table:
+def formulas(lines: Lines, task: str = "formulas") -> Table:
     """A row per formula, and their geometric mean."""
-    found, methods = errors(lines, "formulas"), STUDIES["formulas"].methods
+    found, methods = errors(lines, task), STUDIES[task].methods
     rows = [
-        row((name, str(len(FORMULAS[name].ranges)), seeds_of(own)), means(own, geometric), methods, ".3f")
+        row((name, variables(name), seeds_of(own)), means(own, geometric), methods, ".3f")
         for (name, _), own in found.items()
     ]
-    logs = by_name(judged(found), of_logs=True)
-    together = {method: float(np.exp(own.mean())) for method, own in logs.items()}
-    rows.append(row((f"geometric mean of {len(judged(found))}", "", ""), together, methods, ".3f", None))
+    kept = judged(found)
+    rows.append(
+        row((f"geometric mean of {len(kept)}", "", ""), together(kept, of_logs=True), methods, ".3f", None)
+    )
     return Table("Formulas", ("formula", "variables", "seeds", *methods), tuple(rows))
 
 
-def formula_tests(lines: Lines) -> Table:
+def variables(name: str) -> str:
+    """Of a formula, how many, as text."""
+    return str(len((FORMULAS | MORE)[name].ranges))
+
+
+def together(found: Errors, *, of_logs: bool) -> dict[str, float]:
+    """By method: the geometric mean over names."""
+    return {method: float(np.exp(own.mean())) for method, own in by_name(found, of_logs=of_logs).items()}
+
+
+def formula_tests(lines: Lines, task: str = "formulas") -> Table:
     """Over formulas."""
-    return tests_table(comparisons(by_name(judged(errors(lines, "formulas")), of_logs=True)), "formulas")
+    return tests_table(comparisons(by_name(judged(errors(lines, task)), of_logs=True)), "formulas")
+
+
+def networks_chosen(lines: Lines) -> Table:
+    """How often validation chose each network, over formulas and seeds."""
+    study = STUDIES["more-formulas"]
+    counts = Counter(line["network"] for line in lines if line["task"] == "more-formulas")
+    rows = [
+        (method, "; ".join(f"{name}: {counts[name]}" for name in study.networks[method]))
+        for method in study.methods
+    ]
+    return Table("Networks", ("method", "networks chosen"), tuple(rows))
 
 
 def digits(lines: Lines) -> Table:
@@ -149,21 +173,21 @@ def same_error(error: float, budgets: Sequence[int], theirs: Sequence[float]) ->
     return f"{int(float(f'{size:.2g}')):,}"
 
 
-def few_rows(lines: Lines) -> Table:
+def few_rows(lines: Lines, task: str = "few-rows") -> Table:
     """Mean errors, a row per table, and their geometric mean."""
-    found, methods = errors(lines, "few-rows"), STUDIES["few-rows"].methods
+    found, methods = errors(lines, task), STUDIES[task].methods
     rows = [
         row((name, seeds_of(own)), means(own, average), methods, ".3f") for (name, _), own in found.items()
     ]
-    logs = by_name(found, of_logs=False)
-    together = {method: float(np.exp(own.mean())) for method, own in logs.items()}
-    rows.append(row((f"geometric mean of {len(found)}", ""), together, methods, ".3f", None))
+    rows.append(
+        row((f"geometric mean of {len(found)}", ""), together(found, of_logs=False), methods, ".3f", None)
+    )
     return Table("Few rows", ("table", "seeds", *methods), tuple(rows))
 
 
-def few_rows_tests(lines: Lines) -> Table:
+def few_rows_tests(lines: Lines, task: str = "few-rows") -> Table:
     """Over tables."""
-    return tests_table(comparisons(by_name(errors(lines, "few-rows"), of_logs=False)), "tables")
+    return tests_table(comparisons(by_name(errors(lines, task), of_logs=False)), "tables")
 
 
 def decibels(error: float) -> float:
@@ -210,12 +234,17 @@ def physics_tests(lines: Lines) -> Table:
 GENERATED: dict[str, Callable[[Lines], Table]] = {
     "formulas": formulas,
     "formula-tests": formula_tests,
+    "more-formulas": partial(formulas, task="more-formulas"),
+    "more-formula-tests": partial(formula_tests, task="more-formulas"),
+    "more-formula-networks": networks_chosen,
     "digits": digits,
     "sensorless": sensorless,
     "sensorless-tests": sensorless_tests,
     "sensorless-sizes": sensorless_sizes,
     "few-rows": few_rows,
     "few-rows-tests": few_rows_tests,
+    "few-rows-more": partial(few_rows, task="few-rows-more"),
+    "few-rows-more-tests": partial(few_rows_tests, task="few-rows-more"),
     "image": image,
     "image-tests": image_tests,
     "physics": physics,
