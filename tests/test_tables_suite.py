@@ -123,7 +123,7 @@ def test_the_error_of_unbalanced_classes_is_of_ranks() -> None:
     )
 
 
-@pytest.mark.parametrize("method", ["forest", "mlp", "lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("method", ["forest", "mlp", "edgewise", "lightgbm", "xgboost", "catboost"])
 @pytest.mark.parametrize("name", ["german", "slid"])
 @pytest.mark.filterwarnings("ignore")
 def test_rivals_learn_from_columns_as_they_are(small: None, method: str, name: str) -> None:

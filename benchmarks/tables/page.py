@@ -21,7 +21,7 @@ PAGE = Path("docs/tables.md")
 DEFAULTS = ("kafnets", "kafnets-before", "mlp", "boosting", "lightgbm", "forest")
 """Those of the first comparison, which are ranked together."""
 
-BESIDE = ("xgboost", "catboost", "realmlp-td", "tabm")
+BESIDE = ("xgboost", "catboost", "realmlp-td", "tabm", "edgewise")
 RECIPE = ("kafnets", "kafnets:relu", "kafnets:mish", "kafnets:pact", "kafnets:periodic")
 SINGLE = ("kafnets-1", "kafnets-1:relu", "kafnets-1:mish", "kafnets-1:pact")
 MEMBERS = ("kafnets", "realmlp-td-6")

@@ -20,12 +20,14 @@ PACKAGES = {
     "realmlp-td-6": "pytabkit",
     "realmlp-td-s": "pytabkit",
     "tabm": "pytabkit",
+    "edgewise": "kafnets",
 }
 """By name: the package that brings it; "realmlp-td-6" averages six networks, each with another fold held out.
 
-Ours are "kafnets", "kafnets-1" for one network, "kafnets-shared" for members that share weights,
-"kafnets:periodic" with cosines in place of KAFs as embeddings, and "kafnets:relu" or "kafnets-1:relu" with
-another activation; and the default with one ingredient of its recipe left out, such as "kafnets:no-dropout".
+"edgewise" is a network with a KAF per connection. The estimators are "kafnets", "kafnets-1" for one network,
+"kafnets-shared" for members that share weights, "kafnets:periodic" with cosines in place of KAFs as
+embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation; and the default with one
+ingredient of its recipe left out, such as "kafnets:no-dropout".
 """
 
 
@@ -68,6 +70,7 @@ def model_for(name: str, task: str, seed: int) -> Model:
         "boosting": _boosting,
         "forest": _forest,
         "mlp": _mlp,
+        "edgewise": _edgewise,
     }
     kind, _, activation = (name, "", "") if name in OURS else name.partition(":")
     named = {"activation": activation} if activation else {}
@@ -134,14 +137,28 @@ def _forest(regression: bool, seed: int) -> Model:
 
 def _mlp(regression: bool, seed: int) -> Model:
     """With scaled features, and a scaled target."""
-    from sklearn.compose import TransformedTargetRegressor
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.preprocessing import StandardScaler
 
-    if not regression:
-        return _prepared(MLPClassifier(random_state=seed), gaps="median", scaler=StandardScaler())
-    scaled = TransformedTargetRegressor(MLPRegressor(random_state=seed), transformer=StandardScaler())
-    return _prepared(scaled, gaps="median", scaler=StandardScaler())
+    kind = MLPRegressor if regression else MLPClassifier
+    model = _with_scaled_target(kind(random_state=seed), regression)
+    return _prepared(model, gaps="median", scaler=StandardScaler())
+
+
+def _edgewise(regression: bool, seed: int) -> Model:
+    """With features that are scaled as by the estimators, and a scaled target."""
+    from kafnets.comparison.edgewise import EdgewiseClassifier, EdgewiseRegressor
+
+    kind = EdgewiseRegressor if regression else EdgewiseClassifier
+    model = _with_scaled_target(kind(random_state=seed), regression)
+    return _prepared(model, scaler=_Robust())
+
+
+def _with_scaled_target(model: Model, regression: bool) -> Model:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    return TransformedTargetRegressor(model, transformer=StandardScaler()) if regression else model
 
 
 def _of_pytabkit(name: str, regression: bool, seed: int) -> Model:
@@ -198,6 +215,19 @@ def _prepared(model: Model, gaps: str | None = None, scaler: Any = None) -> Mode
         ),
     )
     return make_pipeline(encoded, *([] if scaler is None else [scaler]), model)
+
+
+class _Robust:
+    """As the estimators scale features; gaps are filled with medians."""
+
+    def fit(self, rows: NDArray[np.float64], target: Any = None) -> "_Robust":
+        from kafnets.data.scaling import RobustScaling
+
+        self.scaling = RobustScaling.of(rows)
+        return self
+
+    def transform(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+        return self.scaling.apply(rows)
 
 
 class _WithCategories:

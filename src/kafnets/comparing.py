@@ -164,7 +164,7 @@ def compare(
         activations: registered names, or "all".
         rivals: common methods for tables, each at its defaults and with one setting tuned on the validation
             part: "forest", "boosting" and "mlp" of scikit-learn; if installed, "lightgbm", "xgboost",
-            "catboost", and "realmlp" and "tabm" of pytabkit.
+            "catboost", and "realmlp" and "tabm" of pytabkit; "edgewise", a small Kolmogorov-Arnold network.
         seeds: number of runs per activation, each with its own random division of the rows.
         jobs: number of runs in parallel.
         task: default: inferred from the target.

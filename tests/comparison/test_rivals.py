@@ -39,6 +39,15 @@ def test_rivals_run_at_their_defaults_and_tuned(tmp_path: Path) -> None:
     assert attempt(default.kind, None, splits, seed=0)["test"]["accuracy"] == pytest.approx(accuracy)
 
 
+def test_edge_wise_networks_are_of_the_size_that_is_told() -> None:
+    splits = data.load("wine", scaling="robust")
+    found = attempt(KINDS["edgewise"], None, splits, seed=0)
+    assert found["parameters"] == 32 * (13 * 9 + 1) + 3 * (32 * 9 + 1) + 2 * 32  # and the normalization
+    again = attempt(KINDS["edgewise"], 8, splits, seed=0)
+    assert again == found
+    assert attempt(KINDS["edgewise"], 5, splits, seed=0)["parameters"] < found["parameters"]
+
+
 def test_a_package_that_is_missing_is_named_before_anything_is_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -37,7 +37,7 @@ def compare(
         ),
     ] = "",
     rivals: Annotated[
-        str, typer.Option(help="Also: forest,boosting,mlp,lightgbm,xgboost,catboost,realmlp,tabm.")
+        str, typer.Option(help="Also: forest,boosting,mlp,lightgbm,xgboost,catboost,realmlp,tabm,edgewise.")
     ] = "",
     task: Annotated[
         str, typer.Option(help="classification or regression; default: inferred from the target.")

@@ -113,6 +113,12 @@ KINDS = {
         *("dropout", (0.0, 0.1, 0.2)),
         *(_ONE_THREAD, {}),
     ),
+    "edgewise": Kind(
+        *("edge-wise KAFs", "kafnets", "kafnets.comparison.edgewise"),
+        ("EdgewiseClassifier", "EdgewiseRegressor"),
+        *("dictionary_size", (5, 8, 16)),
+        *({}, {}),
+    ),
 }
 """By the name that a comparison is given."""
 
@@ -270,6 +276,8 @@ def _outputs(model: Any, task: str, features: NDArray[np.float32]) -> NDArray[np
 
 def _size(model: Any) -> int:
     """Nodes of trees, or numbers of a network; 0 if the package does not tell."""
+    if hasattr(model, "network_"):
+        return sum(each.numel() for each in model.network_.parameters())
     if hasattr(model, "coefs_"):
         return sum(each.size for each in (*model.coefs_, *model.intercepts_))
     if hasattr(model, "estimators_"):
