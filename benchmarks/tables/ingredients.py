@@ -94,7 +94,7 @@ def picture(lines: Lines) -> Figure:
         panel.plot(each.interval, [place] * 2, color="#cc3311", linewidth=2)
         panel.plot(each.ratio, place, "o", color="#cc3311", markersize=6)
     panel.set_xscale("log")
-    marks = [0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2, 3]
+    marks = [0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3]
     low, high = panel.get_xlim()
     marks = [mark for mark in marks if low <= mark <= high]
     panel.set_xticks(marks, [f"{mark:g}" for mark in marks], fontsize=8)
