@@ -160,6 +160,8 @@ def test_more_formulas_are_other_ones() -> None:
 
 
 PLANS = {
+    "more-formulas": "1fb880fd",
+    "few-rows-more": "48a95548",
     "physics": "1414be14",
     "sensorless": "c56019fc",
     "few-rows": "3be21caa",
