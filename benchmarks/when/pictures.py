@@ -29,8 +29,10 @@ def dots(panel: Axes, values: Mapping[str, Sequence[float]], *, log: bool = True
 
 
 def ticks(panel: Axes, marks: Sequence[float]) -> None:
-    """Of a logarithmic horizontal axis."""
-    panel.set_xticks(marks, [f"{each:g}" for each in marks], fontsize=8)
+    """Of a logarithmic horizontal axis, as far as it goes."""
+    low, high = panel.get_xlim()
+    marks = [mark for mark in marks if low <= mark <= high]
+    panel.set_xticks(marks, [f"{mark:g}" for mark in marks], fontsize=8)
     panel.minorticks_off()
 
 
@@ -88,7 +90,7 @@ def few_rows(lines: Lines, task: str = "few-rows") -> Figure:
     best = best_fixed(logs)
     figure, (panel,) = style.grid(1, 1, width=7, height=2.8)
     dots(panel, {method: np.exp(own - logs[best]).tolist() for method, own in logs.items()})
-    ticks(panel, [0.25, 0.5, 0.7, 1, 1.5, 2, 3])
+    ticks(panel, [0.25, 0.5, 0.7, 0.85, 1, 1.2, 1.5, 2, 3])
     panel.axvline(1, **style.REFERENCE)
     panel.set_xlabel(f"test error / that of {best}; one dot per table, bars: geometric means", fontsize=8)
     return figure
