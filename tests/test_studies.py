@@ -66,3 +66,13 @@ def test_cost_of_gates() -> None:
         }
         ratios = (found[kind][f"KAF {part}"] for kind in ("LSTM", "GRU") for part in ("layer", "cell"))
         assert " | ".join([", ".join(map(str, sizes)), *(f"{ratio:.2f}" for ratio in ratios)]) in text
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks/results").glob("*.jsonl")), ids=lambda path: path.stem
+)
+def test_stored_lines_are_whole(path: Path) -> None:
+    """Readers pass over a line that a crash has cut short, and would over marks of a merge, too."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert all(isinstance(json.loads(line), dict) for line in lines)
+    assert len(set(lines)) == len(lines)

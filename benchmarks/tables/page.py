@@ -66,6 +66,14 @@ def ranked(found: Mapping[int, Errors], methods: Sequence[str]) -> str:
     return "\n\n".join(told)
 
 
+def on_first_division(lines: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> str:
+    """The methods, over the tables of which all have finished the first division."""
+    found = {name: own for name, own in summary.errors(lines, TABLES, "test", 1).items() if name in methods}
+    common = [table for table in TABLES if all(table in own for own in found.values())]
+    those = {name: {table: found[name][table] for table in common} for name in methods}
+    return f"{summary.ranking(those, methods[0], common, level=True)}\n\n{_resting_on(len(common), 1)}"
+
+
 def _comparable(names: Sequence[str], methods: Sequence[str]) -> bool:
     return methods[0] in names and len(names) > 1
 
@@ -134,7 +142,7 @@ def page(text: str, root: Path = Path()) -> str:
         "tables-beside": lambda: beside(found),
         "tables-recipe": lambda: ranked(found, RECIPE),
         "tables-single": lambda: ranked(found, SINGLE),
-        "tables-members": lambda: ranked(found, MEMBERS),
+        "tables-members": lambda: on_first_division(lines, MEMBERS),
         "tables-ingredients": lambda: f"{ingredients.table(left_out)}\n\n{made_with(left_out)}",
         "tables-shared": lambda: f"{shared.table(sharing)}\n\n{made_with(sharing)}",
         "tables-calibration": lambda: calibration.told(calibrated),
