@@ -190,7 +190,7 @@ def test_the_page_says_what_is_stored() -> None:
     root = Path(__file__).parents[1]
     text = (root / page.PAGE).read_text(encoding="utf-8")
     assert page.page(text, root) == text
-    assert text.count("<!-- generated: tables-") == 11
+    assert text.count("<!-- generated: tables-") == 12
     assert (root / ingredients.PICTURE).exists()
     assert ingredients.PICTURE.name in text
 

@@ -26,6 +26,7 @@ RECIPE = ("kafnets", "kafnets:relu", "kafnets:mish", "kafnets:pact", "kafnets:pe
 SINGLE = ("kafnets-1", "kafnets-1:relu", "kafnets-1:mish", "kafnets-1:pact")
 MEMBERS = ("kafnets", "realmlp-td-6")
 TABLES = suite.GROUPS["confirmation"]
+ALONE = "with nothing else running"
 LEAST = 2
 """Divisions that a preliminary comparison needs on every table."""
 
@@ -118,15 +119,15 @@ def times(lines: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def made_with(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Runs, commits and processors."""
+def made_with(lines: Sequence[Mapping[str, Any]], machine: str = "on a shared machine") -> str:
+    """Runs, commits and processors, and whether the machine did other work."""
     stamps = [line["provenance"] for line in lines]
     failed = sum("failed" in line for line in lines)
     commits = sorted({each["commit"][:7] for each in stamps})
     processors = sorted({each["hardware"]["processor"] for each in stamps})
     return (
         f"{len(lines)} runs, of which {failed} failed; commits {', '.join(commits)}; "
-        f"{', '.join(processors)}, one thread per run, on a shared machine."
+        f"{', '.join(processors)}, one thread per run, {machine}."
     )
 
 
@@ -148,7 +149,7 @@ def page(text: str, root: Path = Path()) -> str:
         "tables-calibration": lambda: calibration.told(calibrated),
         "tables-errors": lambda: errors_by_table(found[suite.DIVISIONS]),
         "tables-times": lambda: times(lines),
-        "tables-fit-times": lambda: f"{fit_times.told(timed)}\n\n{made_with(timed)}",
+        "tables-fit-times": lambda: f"{fit_times.told(timed)}\n\n{made_with(timed, ALONE)}",
         "tables-made-with": lambda: made_with(lines),
     }
     return filled(text, blocks)
