@@ -1,6 +1,7 @@
 """The benchmarks behind the page on when to use learned activations."""
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,26 @@ def test_the_page_says_what_is_stored() -> None:
     assert summary.written(page, lines) == page
     assert all(f"generated: {name}" in page for name in tables.GENERATED)
     assert all((ROOT / summary.picture_path(name)).exists() for name in PICTURES)
+
+
+def test_the_page_repeats_the_confirmatory_study() -> None:
+    page = " ".join((ROOT / summary.PAGE).read_text(encoding="utf-8").split())
+    found = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    ratios = re.findall(
+        r"^\| 1 \| KAF, 2 layers / \w+, 3 layers \|.*?\|.*?\| ([\d.]+) \(.*\) \| 25 ", found, re.M
+    )
+    p_value = re.search(r"^\| 1 \| .* \| \*\*confirmed\*\* \| (\S+) \|", found, re.M)
+    assert p_value is not None
+    assert f"make {' and '.join(ratios)} times the errors" in page
+    assert f"25 fresh seeds (p = {p_value[1]}, corrected)" in page
+
+
+def test_significant_differences_are_shown_wins_first() -> None:
+    found = tables.significant(list(stored(ROOT / run.OUTPUT)))
+    ratios = [float(row[3].split()[0]) for row in found.rows]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 1 < ratios[-1]
+    assert all(float(row[-1]) < 0.05 for row in found.rows)
 
 
 def test_more_formulas_are_other_ones() -> None:

@@ -107,23 +107,54 @@ def comparisons(logs: Logs, group: str = "") -> list[Comparison]:
     return [Comparison(group, ours, theirs, logs[ours] - logs[theirs]) for ours, theirs in pairs]
 
 
-def tests_table(compared: Sequence[Comparison], units: str) -> Table:
-    """Ratios of errors with their intervals, and p-values of t-tests, corrected by Holm's method.
+@dataclass(frozen=True)
+class Tested:
+    """A comparison with its outcome.
 
-    Args:
-        compared: one family of tests.
-        units: what is paired, such as "formulas".
+    Attributes:
+        compared: which.
+        ratio: geometric mean of our errors over theirs.
+        interval: of 95 %, by Student's t, not corrected.
+        p: of a t-test, corrected for the tests of its family by Holm's method.
     """
-    p_values = holm([float(stats.ttest_1samp(each.differences, 0).pvalue) for each in compared])
-    grouped = any(each.group for each in compared)
-    rows = []
-    for each, p_value in zip(compared, p_values, strict=True):
+
+    compared: Comparison
+    ratio: float
+    interval: tuple[float, float]
+    p: float
+
+    @property
+    def shown(self) -> str:
+        """The ratio with its interval."""
+        low, high = self.interval
+        return f"{self.ratio:.2f} ({low:.2f} to {high:.2f})"
+
+
+def tested(family: Sequence[Comparison]) -> list[Tested]:
+    """All comparisons of one family."""
+    p_values = holm([float(stats.ttest_1samp(each.differences, 0).pvalue) for each in family])
+    found = []
+    for each, p_value in zip(family, p_values, strict=True):
         own = each.differences
         reach = stats.t.ppf(0.975, len(own) - 1) * own.std(ddof=1) / np.sqrt(len(own))
         ratio, low, high = np.exp([own.mean(), own.mean() - reach, own.mean() + reach])
-        won = f"{(own < 0).sum()} of {len(own)}"
-        named = (each.group,) if grouped else ()
-        shown = f"{ratio:.2f} ({low:.2f} to {high:.2f})"
-        rows.append((*named, each.ours, each.theirs, shown, won, f"{p_value:.2g}"))
+        found.append(Tested(each, float(ratio), (float(low), float(high)), p_value))
+    return found
+
+
+def tests_table(family: Sequence[Comparison], units: str) -> Table:
+    """Ratios of errors with their intervals, and p-values.
+
+    Args:
+        family: the comparisons.
+        units: what is paired, such as "formulas".
+    """
+    grouped = any(each.group for each in family)
+    rows = []
+    for each in tested(family):
+        compared = each.compared
+        won = f"{(compared.differences < 0).sum()} of {len(compared.differences)}"
+        named = (compared.group,) if grouped else ()
+        rows.append((*named, compared.ours, compared.theirs, each.shown, won, f"{each.p:.2g}"))
     headings = ("ours", "theirs", "ratio of errors", f"{units} won", "p")
     return Table("Tests", (("scaling", *headings) if grouped else headings), tuple(rows))

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from benchmarks.when.formulas import FORMULAS, MORE
 from benchmarks.when.results import (
+    Comparison,
     Errors,
     Lines,
+    Tested,
     best_fixed,
     by_name,
     by_seed,
@@ -17,11 +20,14 @@ from benchmarks.when.results import (
     errors,
     geometric,
     learns,
+    tested,
     tests_table,
 )
 from benchmarks.when.run import STUDIES
 from kafnets.comparison.table import NOTHING, Table
 
+LEVEL = 0.05
+SCALINGS = {"range": "linear", "robust": "robust"}
 Mean = Callable[[Sequence[float]], float]
 
 
@@ -90,9 +96,9 @@ def together(found: Errors, *, of_logs: bool) -> dict[str, float]:
     return {method: float(np.exp(own.mean())) for method, own in by_name(found, of_logs=of_logs).items()}
 
 
-def formula_tests(lines: Lines, task: str = "formulas") -> Table:
+def formula_tests(lines: Lines, task: str) -> list[Comparison]:
     """Over formulas."""
-    return tests_table(comparisons(by_name(judged(errors(lines, task)), of_logs=True)), "formulas")
+    return comparisons(by_name(judged(errors(lines, task)), of_logs=True))
 
 
 def networks_chosen(lines: Lines) -> Table:
@@ -140,12 +146,9 @@ def sensorless(lines: Lines) -> Table:
     return Table("Sensorless", ("scaling", "parameters, at most", "seeds", *methods), tuple(rows))
 
 
-def sensorless_tests(lines: Lines) -> Table:
+def sensorless_tests(lines: Lines) -> list[Comparison]:
     """Over seeds, for each scaling."""
-    compared = [
-        each for scaling, own in by_scaling(lines).items() for each in comparisons(by_seed(own), scaling)
-    ]
-    return tests_table(compared, "seeds")
+    return [each for scaling, own in by_scaling(lines).items() for each in comparisons(by_seed(own), scaling)]
 
 
 def sensorless_sizes(lines: Lines) -> Table:
@@ -185,9 +188,9 @@ def few_rows(lines: Lines, task: str = "few-rows") -> Table:
     return Table("Few rows", ("table", "seeds", *methods), tuple(rows))
 
 
-def few_rows_tests(lines: Lines, task: str = "few-rows") -> Table:
+def few_rows_tests(lines: Lines, task: str) -> list[Comparison]:
     """Over tables."""
-    return tests_table(comparisons(by_name(errors(lines, task), of_logs=False)), "tables")
+    return comparisons(by_name(errors(lines, task), of_logs=False))
 
 
 def decibels(error: float) -> float:
@@ -211,9 +214,9 @@ def image(lines: Lines) -> Table:
     return Table("Image", ("photograph", "seeds", *methods), tuple(rows))
 
 
-def image_tests(lines: Lines) -> Table:
+def seed_tests(lines: Lines, task: str) -> list[Comparison]:
     """Over seeds."""
-    return tests_table(comparisons(by_seed(errors(lines, "image"))), "seeds")
+    return comparisons(by_seed(errors(lines, task)))
 
 
 def physics(lines: Lines) -> Table:
@@ -226,28 +229,71 @@ def physics(lines: Lines) -> Table:
     return Table("Physics", ("equation", "seeds", *methods), tuple(rows))
 
 
-def physics_tests(lines: Lines) -> Table:
-    """Over seeds."""
-    return tests_table(comparisons(by_seed(errors(lines, "physics"))), "seeds")
+@dataclass(frozen=True)
+class Family:
+    """Tests that are corrected together.
+
+    Attributes:
+        task: what they are about.
+        units: what is paired.
+        compare: the comparisons, from stored runs.
+    """
+
+    task: str
+    units: str
+    compare: Callable[[Lines], list[Comparison]]
+
+    def table(self, lines: Lines) -> Table:
+        """All of them."""
+        return tests_table(self.compare(lines), self.units)
+
+
+FAMILIES = {
+    "formula-tests": Family("smooth formulas", "formulas", partial(formula_tests, task="formulas")),
+    "more-formula-tests": Family("other formulas", "formulas", partial(formula_tests, task="more-formulas")),
+    "sensorless-tests": Family("small networks on Sensorless", "seeds", sensorless_tests),
+    "physics-tests": Family("physics-informed networks", "seeds", partial(seed_tests, task="physics")),
+    "few-rows-tests": Family("few rows", "tables", partial(few_rows_tests, task="few-rows")),
+    "few-rows-more-tests": Family(
+        "few rows of other tables", "tables", partial(few_rows_tests, task="few-rows-more")
+    ),
+    "image-tests": Family("an image as a network", "seeds", partial(seed_tests, task="image")),
+}
+"""By the name of the page's block."""
+
+
+def significant(lines: Lines) -> Table:
+    """Learned functions that are better or worse than the best fixed activation, wins first."""
+    found = [
+        (
+            each.ratio,
+            (_task(family, each), each.compared.ours, each.compared.theirs, each.shown, f"{each.p:.2g}"),
+        )
+        for family in FAMILIES.values()
+        for each in tested(family.compare(lines))
+        if each.p < LEVEL and not learns(each.compared.theirs)
+    ]
+    headings = ("task", "ours", "theirs", "ratio of errors", "p")
+    return Table("Significant", headings, tuple(row for _, row in sorted(found)))
+
+
+def _task(family: Family, each: Tested) -> str:
+    group = each.compared.group
+    return f"{family.task}, {SCALINGS[group]} scaling" if group else family.task
 
 
 GENERATED: dict[str, Callable[[Lines], Table]] = {
+    "significant": significant,
     "formulas": formulas,
-    "formula-tests": formula_tests,
     "more-formulas": partial(formulas, task="more-formulas"),
-    "more-formula-tests": partial(formula_tests, task="more-formulas"),
     "more-formula-networks": networks_chosen,
     "digits": digits,
     "sensorless": sensorless,
-    "sensorless-tests": sensorless_tests,
     "sensorless-sizes": sensorless_sizes,
     "few-rows": few_rows,
-    "few-rows-tests": few_rows_tests,
     "few-rows-more": partial(few_rows, task="few-rows-more"),
-    "few-rows-more-tests": partial(few_rows_tests, task="few-rows-more"),
     "image": image,
-    "image-tests": image_tests,
     "physics": physics,
-    "physics-tests": physics_tests,
+    **{name: family.table for name, family in FAMILIES.items()},
 }
 """By the name of the page's block."""
