@@ -84,13 +84,19 @@ def _resting_on(tables: int, divisions: int) -> str:
     told = f"Over {tables} of {len(TABLES)} tables"
     if divisions == suite.DIVISIONS:
         return f"{told}."
-    return f"{told}, on the first {divisions} of {suite.DIVISIONS} divisions: preliminary."
+    first = "first" if divisions == 1 else f"first {divisions}"
+    return f"{told}, on the {first} of {suite.DIVISIONS} divisions: preliminary."
 
 
-def beside(found: Mapping[int, Errors]) -> str:
+def beside(found: Mapping[int, Errors], lines: Sequence[Mapping[str, Any]]) -> str:
     """The default against each other method, over the tables that both have."""
-    started = [name for name in BESIDE if any(name in own for own in found.values())]
-    return "\n\n".join(f"{name}:\n\n{ranked(found, ('kafnets', name))}" for name in started)
+    told = []
+    for name in BESIDE:
+        if any(name in own for own in found.values()):
+            told.append(f"{name}:\n\n{ranked(found, ('kafnets', name))}")
+        elif any(name == line["method"] for line in lines):
+            told.append(f"{name}:\n\n{on_first_division(lines, ('kafnets', name))}")
+    return "\n\n".join(told)
 
 
 def errors_by_table(found: Errors) -> str:
@@ -140,7 +146,7 @@ def page(text: str, root: Path = Path()) -> str:
     found = by_divisions(lines)
     blocks = {
         "tables-defaults": lambda: ranked(found, DEFAULTS),
-        "tables-beside": lambda: beside(found),
+        "tables-beside": lambda: beside(found, lines),
         "tables-recipe": lambda: ranked(found, RECIPE),
         "tables-single": lambda: ranked(found, SINGLE),
         "tables-members": lambda: on_first_division(lines, MEMBERS),
