@@ -344,11 +344,20 @@ def test_few_divisions_of_all_tables_are_shown_beside_all_of_few() -> None:
         *finished("tabm", [0.2] * suite.DIVISIONS, tables=8),
         *finished("tabm", [0.3, 0.3]),
     ]
-    told = page.beside(page.by_divisions(lines))
+    told = page.beside(page.by_divisions(lines), lines)
     assert told.startswith("tabm:")
     assert "Over 8 of 28 tables." in told
     assert told.endswith("Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary.")
-    assert page.beside(page.by_divisions(lines[: 5 * len(page.TABLES)])) == ""
+    alone = lines[: 5 * len(page.TABLES)]
+    assert page.beside(page.by_divisions(alone), alone) == ""
+
+
+def test_a_single_division_is_shown_beside() -> None:
+    lines = [*finished("kafnets", [0.1, 0.4]), *finished("tabm", [0.2], tables=8)]
+    told = page.beside(page.by_divisions(lines), lines)
+    assert told.startswith("tabm:")
+    assert "| tabm | 8 | 2.00 | 0.500 |" in told
+    assert told.endswith("Over 8 of 28 tables, on the first of 5 divisions: preliminary.")
 
 
 def test_ours_differ_in_what_their_name_says() -> None:
