@@ -3,13 +3,17 @@
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.tables import calibration, ingredients, page, rivals, run, suite, summary
+from benchmarks.tables import calibration, ingredients, page, probabilities, rivals, run, suite, summary
+from benchmarks.tables.tuned import Tuned
 from kafnets import data
 from kafnets.data import tables
 
@@ -123,15 +127,38 @@ def test_the_error_of_unbalanced_classes_is_of_ranks() -> None:
     )
 
 
-@pytest.mark.parametrize("method", ["forest", "mlp", "edgewise", "lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize(
+    "method", ["forest", "forest-tuned", "mlp", "mlp-tuned", "edgewise", "lightgbm", "xgboost", "catboost"]
+)
 @pytest.mark.parametrize("name", ["german", "slid"])
 @pytest.mark.filterwarnings("ignore")
 def test_rivals_learn_from_columns_as_they_are(small: None, method: str, name: str) -> None:
-    if rivals.PACKAGES[method] != "scikit-learn":
-        pytest.importorskip(rivals.PACKAGES[method])
+    package = rivals.PACKAGES[method.removesuffix(rivals.TUNED)]
+    if package != "scikit-learn":
+        pytest.importorskip(package)
     result = run.Run(name, method, 0, "test").result()
     assert "failed" not in result
     assert np.isfinite(list(result["scores"].values())).all()
+
+
+class Shift:
+    """Predicts a number that is off by a setting."""
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = alpha
+
+    def fit(self, rows: pd.DataFrame, target: np.ndarray) -> None:
+        self.learned = len(rows)
+
+    def predict(self, rows: pd.DataFrame) -> np.ndarray:
+        return rows["a"].to_numpy() + self.alpha - 1e-2
+
+
+def test_the_best_value_on_held_out_rows_learns_from_all() -> None:
+    rows = pd.DataFrame({"a": np.arange(100.0)})
+    found = Tuned("mlp", Shift, "regression", seed=0).fit(rows, np.arange(100.0))
+    assert (found.chosen, found.model.learned) == (1e-2, 100)
+    np.testing.assert_allclose(found.predict(rows), np.arange(100.0))
 
 
 def test_methods_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +244,8 @@ def test_what_the_recipe_left_out_is_as_its_trials_say() -> None:
 def test_the_plan_and_the_ingredients_agree() -> None:
     plan = (Path(suite.__file__).parent / "PLAN.md").read_text(encoding="utf-8")
     section = plan.split("## Ingredients")[1].split("\n## ")[0]
-    assert sorted(re.findall(r"`(kafnets[-:][^`]+)`", section)) == sorted(ingredients.LEFT_OUT)
+    named = sorted(re.findall(r"`(kafnets[-:][^`]+)`", section))
+    assert named == sorted([*ingredients.LEFT_OUT, *ingredients.ADDED])
     assert f"at most {ingredients.LIMIT:,} random rows" in section
 
 
@@ -230,6 +258,7 @@ def test_ingredients_are_left_out(small: None) -> None:
         ("kafnets:one-cosine", {"schedule": "cosine"}),
         ("kafnets:steady", {"regularization_schedule": None}),
         ("kafnets:last-epoch", {"keep": "last"}),
+        ("kafnets:clamped", {"clamp_outputs": True}),
     ):
         for task in ("binary", "regression"):
             changed, default = (rivals.model_for(name, task, 0) for name in (method, "kafnets"))
@@ -277,16 +306,53 @@ def test_what_an_ingredient_is_worth() -> None:
             {"kafnets": [0.1, 0.2, 0.3]}
             | {method: [0.1 * times, 0.2 * times] for method, times in worse.items()}
         )
-        if line["division"] == 0 and (line["method"], line["table"]) != (ingredients.CLASSES_ONLY, "diamonds")
+        if line["division"] == 0 and (line["method"], line["table"]) != ("kafnets:no-smoothing", "diamonds")
     ]
     for each in ingredients.effects(lines):
         assert each.ratio == pytest.approx(worse[each.method])
-        assert each.tables == (1 if each.method == ingredients.CLASSES_ONLY else 2)
+        assert each.tables == (1 if each.method == "kafnets:no-smoothing" else 2)
     told = ingredients.table(lines)
     assert "| six networks | one network | 2 | 2.500 | 2.500 to 2.500 |" in told
     assert "Over 2 of 14 development tables" in told
     names = [each.get_text() for each in ingredients.picture(lines).axes[0].get_yticklabels()]
     assert names[-1] == "six networks → one network"
+
+
+def test_additions_are_compared_with_the_default() -> None:
+    better = {method: [0.08, 0.16] for method in ingredients.ADDED}
+    lines = [line for line in stored_lines({"kafnets": [0.1, 0.2]} | better) if line["division"] == 0]
+    told = ingredients.added_table(lines)
+    assert "| linear tails of KAFs | 2 | 0.800 | 0.800 to 0.800 |" in told
+    assert "Over 2 of 14 development tables" in told
+
+
+def test_log_losses_beside_errors() -> None:
+    def lines(
+        method: str, loss: float, error: float, part: str, tables: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        scores = {"error": error, "log_loss": loss}
+        return [
+            {
+                "table": name,
+                "method": method,
+                "division": each,
+                "part": part,
+                "rows": [9, 9],
+                "scores": scores,
+            }
+            for name in tables
+            for each in range(suite.DIVISIONS)
+        ]
+
+    names = suite.GROUPS["development"][:6]
+    own = lines("kafnets", 0.4, 0.1, "validation", names)
+    own += [line for method in probabilities.METHODS for line in lines(method, 0.3, 0.2, "validation", names)]
+    told = probabilities.table(own)
+    assert '| `metric="loss"` | 0.750 | 0.750 to 0.750 | 0.062 | 2.000 | 2.000 to 2.000 |' in told
+    confirmed = lines("kafnets", 0.4, 0.1, "test", page.TABLES[:6]) + lines(
+        "mlp", 0.5, 0.1, "test", page.TABLES
+    )
+    assert "| mlp | 6 | 0.800 | 0.800 to 0.800 | 0.031 | 6 of 6 |" in probabilities.beside(confirmed, ["mlp"])
 
 
 def test_methods_are_ranked_where_all_have_been_run() -> None:

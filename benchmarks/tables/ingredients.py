@@ -6,7 +6,7 @@ PLAN.md says what is run. Runs that are stored are not repeated; page.py writes 
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ TABLES = suite.GROUPS["development"]
 DIVISIONS, LIMIT = 1, 1500
 """How often each table is divided, and how many rows are learned from at most."""
 
-DEFAULT, CLASSES_ONLY = "kafnets", "kafnets:no-smoothing"
+DEFAULT = "kafnets"
+CLASSES_ONLY, NUMBERS_ONLY = ("kafnets:no-smoothing",), ("kafnets:clamped",)
 LEFT_OUT = {
     "kafnets:no-learned": ("learned functions", "Mish, no embeddings"),
     "kafnets:relu": ("KAFs inside", "ReLU"),
@@ -38,50 +39,70 @@ LEFT_OUT = {
     "kafnets:no-dropout": ("dropout", "none"),
     "kafnets:no-decay": ("weight decay", "none"),
     "kafnets:steady": ("dropout and decay that end at zero", "constant"),
-    CLASSES_ONLY: ("label smoothing", "none"),
+    "kafnets:no-smoothing": ("label smoothing", "none"),
     "kafnets:last-epoch": ("best epoch", "last epoch"),
     "kafnets-1": ("six networks", "one network"),
 }
 """By method: the ingredient, and what is there instead."""
+
+ADDED = {
+    "kafnets:biases": "initial biases drawn from training rows",
+    "kafnets:slow-kafs": "a tenth of the learning rate for KAFs",
+    "kafnets:tails": "linear tails of KAFs",
+    "kafnets:clamped": "predictions clipped to the range of the target",
+}
+"""By method: what the default does without."""
 
 Lines = Sequence[Mapping[str, Any]]
 
 
 def runs() -> Iterator[Run]:
     """Table by table, so that all methods have the same tables whenever it is stopped."""
-    for table, method in itertools.product(TABLES, (DEFAULT, *LEFT_OUT)):
-        if method != CLASSES_ONLY or task_of(suite.table(table)) != "regression":
-            yield from (Run(table, method, number, "validation", LIMIT) for number in range(DIVISIONS))
+    for methods in (LEFT_OUT, ADDED):
+        for table, method in itertools.product(TABLES, (DEFAULT, *methods)):
+            excluded = CLASSES_ONLY if task_of(suite.table(table)) == "regression" else NUMBERS_ONLY
+            if method not in excluded:
+                yield from (Run(table, method, number, "validation", LIMIT) for number in range(DIVISIONS))
 
 
-def errors(lines: Lines) -> dict[str, dict[str, float]]:
-    """By method and table, of tables that all methods have; label smoothing is for classes."""
-    found = summary.errors(lines, TABLES, "validation", DIVISIONS)
-    every = [set(found.get(name, {})) for name in (DEFAULT, *LEFT_OUT) if name != CLASSES_ONLY]
+def errors(lines: Lines, methods: Iterable[str] = LEFT_OUT) -> dict[str, dict[str, float]]:
+    """By method and table, of tables that all methods have, but for those of classes or of numbers only."""
+    found, names = summary.errors(lines, TABLES, "validation", DIVISIONS), (DEFAULT, *methods)
+    every = [set(found.get(name, {})) for name in names if name not in CLASSES_ONLY + NUMBERS_ONLY]
     common = set.intersection(*every)
     return {
-        method: {table: value for table, value in own.items() if table in common}
-        for method, own in found.items()
+        name: {table: value for table, value in found.get(name, {}).items() if table in common}
+        for name in names
     }
 
 
-def effects(lines: Lines) -> list[summary.Pair]:
-    """For each ingredient, errors without it over errors with it, in the order of :data:`LEFT_OUT`."""
-    against = {each.method: each.inverse for each in summary.pairs(errors(lines), DEFAULT)}
-    return [against[method] for method in LEFT_OUT if method in against]
+def effects(lines: Lines, methods: Iterable[str] = LEFT_OUT) -> list[summary.Pair]:
+    """For each method, its errors over those of the default, in their order."""
+    against = {each.method: each.inverse for each in summary.pairs(errors(lines, methods), DEFAULT)}
+    return [against[method] for method in methods if method in against]
 
 
 def table(lines: Lines) -> str:
     """In Markdown: a row per ingredient."""
-    rows = [["ingredient", "instead", "tables", "error without / with", "95 % interval", "p (Holm)"]]
-    rows.append(["---"] * len(rows[0]))
-    for each in effects(lines):
-        low, high = each.interval
-        row = [*LEFT_OUT[each.method], str(each.tables), f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}"]
-        rows.append([*row, f"{each.p:.2g}"])
-    covered = len(errors(lines).get(DEFAULT, {}))
+    head = ["ingredient", "instead", "tables", "error without / with", "95 % interval", "p (Holm)"]
+    return _table(lines, LEFT_OUT, head, [[*LEFT_OUT[each.method], *_row(each)] for each in effects(lines)])
+
+
+def added_table(lines: Lines) -> str:
+    """In Markdown: a row per addition."""
+    head = ["addition", "tables", "error with / without", "95 % interval", "p (Holm)"]
+    return _table(lines, ADDED, head, [[ADDED[each.method], *_row(each)] for each in effects(lines, ADDED)])
+
+
+def _row(each: summary.Pair) -> list[str]:
+    low, high = each.interval
+    return [str(each.tables), f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{each.p:.2g}"]
+
+
+def _table(lines: Lines, methods: Iterable[str], head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    covered = len(errors(lines, methods)[DEFAULT])
     told = f"Over {covered} of {len(TABLES)} development tables, one division each; exploratory."
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{told}"
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)) + f"\n\n{told}"
 
 
 def picture(lines: Lines) -> Figure:

@@ -1,13 +1,20 @@
 """Methods of the suite by name: what people use on tables, and our estimators, each at its own defaults."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tables.tuned import Tuned
+from kafnets.data.splits import Task
+
 Model = Any
 """With fit and predict, and predict_proba for classes, as in scikit-learn."""
+
+TUNED = "-tuned"
+"""Behind a method's name: one of its settings is chosen by held-out rows."""
 
 PACKAGES = {
     "lightgbm": "lightgbm",
@@ -26,8 +33,9 @@ PACKAGES = {
 
 "edgewise" is a network with a KAF per connection. The estimators are "kafnets", "kafnets-1" for one network,
 "kafnets-shared" for members that share weights, "kafnets:periodic" with cosines in place of KAFs as
-embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation; and the default with one
-ingredient of its recipe left out, such as "kafnets:no-dropout".
+embeddings, and "kafnets:relu" or "kafnets-1:relu" with another activation; the default with one
+ingredient of its recipe left out, such as "kafnets:no-dropout", or added, such as "kafnets:biases"; and with
+other probabilities, "kafnets:calibrated" and "kafnets:by-loss".
 """
 
 
@@ -50,20 +58,26 @@ OURS: dict[str, dict[str, Any]] = {
     "kafnets:steady": {"settings": {"regularization_schedule": None}},
     "kafnets:no-smoothing": {"label_smoothing": 0.0},
     "kafnets:last-epoch": {"settings": {"keep": "last"}},
+    "kafnets:biases": {"initialize_biases": True},
+    "kafnets:slow-kafs": {"activation_lr": 0.1},
+    "kafnets:tails": {"activation_options": {"base": "mish", "tails": "linear"}},
+    "kafnets:clamped": {"settings": {"clamp_outputs": True}},
+    "kafnets:calibrated": {"calibrate_probabilities": True},
+    "kafnets:by-loss": {"metric": "loss"},
 }
 """By name: what is not the default; ``settings`` and ``standardized`` as in :mod:`variants`."""
 
 
-def model_for(name: str, task: str, seed: int) -> Model:
+def model_for(name: str, task: Task, seed: int) -> Model:
     """One that has not learned yet.
 
     Args:
-        name: one of :data:`PACKAGES`, or "kafnets" or "kafnets-1", behind which ":" and the name of an
-            activation may stand.
+        name: one of :data:`PACKAGES`, behind which "-tuned" may stand unless it is of pytabkit; or "kafnets"
+            or "kafnets-1", behind which ":" and the name of an activation may stand.
         task: "binary", "multiclass" or "regression".
         seed: of all that is random.
     """
-    makers: dict[str, Callable[[bool, int], Model]] = {
+    makers: dict[str, Callable[..., Model]] = {
         "lightgbm": _lightgbm,
         "xgboost": _xgboost,
         "catboost": _catboost,
@@ -82,6 +96,9 @@ def model_for(name: str, task: str, seed: int) -> Model:
             return _of_pytabkit(name, regression, seed)
         if name in makers:
             return makers[name](regression, seed)
+        if (stem := name.removesuffix(TUNED)) in makers:
+            makers[stem](regression, seed)  # a package that is missing is told now
+            return Tuned(stem, partial(makers[stem], regression, seed), task, seed)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"{name} needs {error.name}: pip install {PACKAGES.get(name, 'kafnets[experiments]')}",
@@ -98,59 +115,60 @@ def probabilities(model: Model, rows: Any, classes: int) -> NDArray[np.float64]:
     return every
 
 
-def _lightgbm(regression: bool, seed: int) -> Model:
+def _lightgbm(regression: bool, seed: int, **options: Any) -> Model:
     from lightgbm import LGBMClassifier, LGBMRegressor
 
-    return (LGBMRegressor if regression else LGBMClassifier)(random_state=seed, n_jobs=1, verbose=-1)
+    return (LGBMRegressor if regression else LGBMClassifier)(
+        random_state=seed, n_jobs=1, verbose=-1, **options
+    )
 
 
-def _xgboost(regression: bool, seed: int) -> Model:
+def _xgboost(regression: bool, seed: int, **options: Any) -> Model:
     from xgboost import XGBClassifier, XGBRegressor
 
     return (XGBRegressor if regression else XGBClassifier)(
-        random_state=seed, n_jobs=1, enable_categorical=True
+        random_state=seed, n_jobs=1, enable_categorical=True, **options
     )
 
 
-def _catboost(regression: bool, seed: int) -> Model:
+def _catboost(regression: bool, seed: int, **options: Any) -> Model:
     from catboost import CatBoostClassifier, CatBoostRegressor
 
-    options = {"random_seed": seed, "thread_count": 1, "verbose": False, "allow_writing_files": False}
-    return _WithCategories(
-        (CatBoostRegressor if regression else CatBoostClassifier)(**options), "cat_features"
-    )
+    fixed = {"random_seed": seed, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    kind = CatBoostRegressor if regression else CatBoostClassifier
+    return _WithCategories(kind(**fixed, **options), "cat_features")
 
 
-def _boosting(regression: bool, seed: int) -> Model:
+def _boosting(regression: bool, seed: int, **options: Any) -> Model:
     from sklearn import ensemble
 
     kind = ensemble.HistGradientBoostingRegressor if regression else ensemble.HistGradientBoostingClassifier
-    return kind(random_state=seed)
+    return kind(random_state=seed, **options)
 
 
-def _forest(regression: bool, seed: int) -> Model:
+def _forest(regression: bool, seed: int, **options: Any) -> Model:
     from sklearn import ensemble
 
     kind = ensemble.RandomForestRegressor if regression else ensemble.RandomForestClassifier
-    return _prepared(kind(random_state=seed, n_jobs=1), gaps="median")
+    return _prepared(kind(random_state=seed, n_jobs=1, **options), gaps="median")
 
 
-def _mlp(regression: bool, seed: int) -> Model:
+def _mlp(regression: bool, seed: int, **options: Any) -> Model:
     """With scaled features, and a scaled target."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.preprocessing import StandardScaler
 
     kind = MLPRegressor if regression else MLPClassifier
-    model = _with_scaled_target(kind(random_state=seed), regression)
+    model = _with_scaled_target(kind(random_state=seed, **options), regression)
     return _prepared(model, gaps="median", scaler=StandardScaler())
 
 
-def _edgewise(regression: bool, seed: int) -> Model:
+def _edgewise(regression: bool, seed: int, **options: Any) -> Model:
     """With features that are scaled as by the estimators, and a scaled target."""
     from kafnets.comparison.edgewise import EdgewiseClassifier, EdgewiseRegressor
 
     kind = EdgewiseRegressor if regression else EdgewiseClassifier
-    model = _with_scaled_target(kind(random_state=seed), regression)
+    model = _with_scaled_target(kind(random_state=seed, **options), regression)
     return _prepared(model, scaler=_Robust())
 
 

@@ -24,6 +24,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import rivals, suite
+from kafnets.data.splits import Task
 from kafnets.data.tables import Table
 from kafnets.provenance import provenance
 
@@ -80,9 +81,10 @@ class Run:
         return {"scores": scores(table, outputs, target[held_out]), "seconds": seconds}
 
 
-def task_of(table: Table) -> str:
+def task_of(table: Table) -> Task:
     """Of a table."""
-    return {0: "regression", 2: "binary"}.get(len(table.class_values), "multiclass")
+    known: dict[int, Task] = {0: "regression", 2: "binary"}
+    return known.get(len(table.class_values), "multiclass")
 
 
 def scores(table: Table, outputs: NDArray[np.float64], target: NDArray[Any]) -> dict[str, float]:
@@ -155,7 +157,7 @@ def run_all(runs: Iterable[Run], path: Path, *, retry: bool = False) -> None:
 
 def _run_and_store(run: Run, path: Path) -> str:
     """What came of it, in words."""
-    package = rivals.PACKAGES.get(run.method, "scikit-learn")
+    package = rivals.PACKAGES.get(run.method.removesuffix(rivals.TUNED), "scikit-learn")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of methods about their own defaults
         result = run.result()

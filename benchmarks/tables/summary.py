@@ -53,21 +53,32 @@ class Pair:
 
 
 def errors(
-    lines: Iterable[Mapping[str, Any]], tables: Sequence[str], part: str, divisions: int = suite.DIVISIONS
+    lines: Iterable[Mapping[str, Any]],
+    tables: Sequence[str],
+    part: str,
+    divisions: int = suite.DIVISIONS,
+    score: str = "error",
 ) -> dict[str, dict[str, float]]:
     """By method and table: the mean error, for tables of which all divisions are there.
 
     No error at all counts as half an error in all rows that were scored, so that ratios exist.
+
+    Args:
+        lines: stored runs.
+        tables: those that are asked for.
+        part: what was scored, "validation" or "test".
+        divisions: how many.
+        score: the error, or "log_loss", which only tables of classes have.
     """
     runs: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for line in lines:
-        if line["table"] in tables and line["part"] == part and "scores" in line:
+        if line["table"] in tables and line["part"] == part and score in line.get("scores", {}):
             runs.setdefault((line["method"], line["table"]), {})[line["division"]] = line
     found: dict[str, dict[str, float]] = {}
     for (method, table), own in runs.items():
         if set(own) >= set(range(divisions)):
             chosen = [own[number] for number in range(divisions)]
-            mean = float(np.mean([each["scores"]["error"] for each in chosen]))
+            mean = float(np.mean([each["scores"][score] for each in chosen]))
             found.setdefault(method, {})[table] = mean or 0.5 / sum(each["rows"][1] for each in chosen)
     return found
 
