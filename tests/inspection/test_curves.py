@@ -10,8 +10,9 @@ from torch import nn
 
 import kafnets
 from kafnets.inspection import from_arrays, learned_functions
-from kafnets.inspection.curves import as_arrays
+from kafnets.inspection.curves import as_arrays, titles
 from kafnets.inspection.snapshots import FIRST, Snapshots
+from kafnets.nn.averaged import Averaged
 
 
 def network(*layers: nn.Module) -> nn.Sequential:
@@ -101,3 +102,37 @@ def test_snapshots_keep_all_functions_at_the_end_of_a_whole_record() -> None:
     assert layer.function("start", 20) is None
     (layer,) = from_arrays(short.arrays)
     assert {name: len(layer.values(name)) for name in layer.moments} == {"start": FIRST, "end": FIRST}
+
+
+def test_embeddings_know_how_much_the_outputs_depend_on_their_features() -> None:
+    embedding = kafnets.nn.KAFEmbedding(4, [0, 1, 3])
+    sum_of_some = nn.Linear(embedding.out_features, 1)
+    with torch.no_grad():
+        sum_of_some.weight.zero_()
+        sum_of_some.weight[0, :4] = torch.tensor([1.0, 0.0, 3.0, 2.0])
+    data = torch.randn(5000, 4, generator=torch.Generator().manual_seed(1))
+    (found,) = learned_functions(network(embedding, sum_of_some), data, with_influence=True)
+    shares = found.moments["end"].influence
+    assert shares is not None
+    # Of independent features, shares are those of the sum of variances.
+    np.testing.assert_allclose(shares, np.array([1, 0, 4]) / 14, atol=0.05)
+    assert found.by_influence("end") == [2, 0, 1]
+    (again,) = from_arrays(as_arrays([found]))
+    np.testing.assert_array_equal(again.moments["end"].influence, shares)
+    (unfed,) = learned_functions(network(embedding, sum_of_some), with_influence=True)
+    assert unfed.moments["end"].influence is None
+    assert unfed.by_influence("end") == [0, 1, 2]
+
+
+def test_readers_are_shown_numbers_of_hidden_layers() -> None:
+    plain = learned_functions(kafnets.mlp(4, (5, 5), 1, "kaf", dropout=0.1))
+    assert titles(plain) == {"1": "1", "4": "2"}
+    embedded = network(kafnets.nn.KAFEmbedding(4), *kafnets.mlp(20, (5, 5), 1, "kaf"))
+    assert titles(learned_functions(embedded)) == {"0": "features", "2": "1", "4": "2"}
+    both = Averaged([kafnets.mlp(4, (5,), 1, "kaf"), embedded], "identity")
+    assert titles(learned_functions(both)) == {
+        "members.0.1": "network 1, layer 1",
+        "members.1.0": "network 2, features",
+        "members.1.2": "network 2, layer 1",
+        "members.1.4": "network 2, layer 2",
+    }

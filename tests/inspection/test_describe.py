@@ -152,3 +152,23 @@ def test_a_wide_dictionary_is_looked_at_as_a_whole() -> None:
     assert found[0].outside == pytest.approx(0.25, abs=2e-3)
     narrow = describe(nn.Sequential(kafnets.KAF(2, boundary=0.5, dim=-1)), data)
     assert narrow[0].outside == pytest.approx(23 / 24, abs=2e-3)
+
+
+def test_each_function_of_a_feature_is_described() -> None:
+    layer = kafnets.nn.KAFEmbedding(3, [0, 2], outputs=2)
+    with torch.no_grad():
+        layer.functions.alpha[1:] = 0
+        layer.functions.alpha[3] = torch.linspace(-1, 1, 20)
+    data = torch.randn(500, 3, generator=torch.Generator().manual_seed(1))
+    layer.learn_quantiles(data)
+    found = describe(nn.Sequential(layer, nn.Linear(7, 1)), data, as_formula=True)
+    named = [(shape.feature, shape.neuron) for shape in found]
+    assert named == [("feature 0", 0), ("feature 0", 1), ("feature 2", 0), ("feature 2", 1)]
+    assert [shape.kind for shape in found][1:3] == ["dead", "dead"]
+    assert found[3].nearest in ("linear", "tanh", "sine")
+    assert found[3].formula is not None
+    lines = str(found).splitlines()
+    assert "feature 2→1" in lines[4]
+    assert lines[4].index("→1") + 1 == lines[0].index("neuron") + len("neuron") - 1
+    few = describe(nn.Sequential(layer, nn.Linear(7, 1)), data, neurons=1)
+    assert [shape.feature for shape in few] == ["feature 0", "feature 0"]

@@ -15,6 +15,7 @@ from kafnets.fixed_functions import FUNCTIONS
 from kafnets.inspection import learned_functions
 from kafnets.plot import style
 from kafnets.registry import facts_of
+from kafnets.sklearn import KafnetRegressor
 
 PLOTTABLE = [name for name in kafnets.names() if facts_of(name).plottable]
 
@@ -156,3 +157,28 @@ def test_connections_are_drawn() -> None:
     figure = plot.shapes(kafnets.edgewise_mlp(3, (2,), 1), torch.randn(50, 3), layer="0", neurons=4)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles[2:] == ["input 2 → output 0", "input 0 → output 1"]
+
+
+def test_networks_have_their_own_look_in_plots_of_embeddings() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2)) * [1, 1000]
+    fitted = KafnetRegressor((4,), epochs=1, n_members=4, random_state=0).fit(x, x[:, 1])
+    figure = plot.embeddings(fitted)
+    first = figure.axes[0]
+    looks = [(line.get_color(), line.get_linestyle()) for line in first.lines]
+    assert len(looks) == 8
+    assert len({*looks[:4]}) == len({*looks[4:]}) == 1
+    assert looks[0] != looks[4]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["network 2", "network 4"]
+    assert [axes.get_title() for axes in figure.axes] == ["x0", "x1"]
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[1].get_xticklabels()]
+    assert float(labels[2]) == pytest.approx(np.median(x[:, 1]), rel=1e-3)
+    assert not any("e" in label for label in labels)
+    fed = plot.embeddings(fitted, fitted.predictor_.transform(x))
+    titles = [axes.get_title() for axes in fed.axes if axes.get_title()]
+    shares = [float(title.split("(")[1].strip("%)")) for title in titles]
+    assert shares == sorted(shares, reverse=True)
+    alone = KafnetRegressor((4,), epochs=1, n_members=1, embedding="kaf").fit(x, x[:, 1])
+    (legend,) = plot.embeddings(alone).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["learned"]

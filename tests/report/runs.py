@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kafnets.inspection.curves import BINS, POINTS, SIDE, LearnedFunctions, Moment, as_arrays
+from kafnets.inspection.curves import BINS, POINTS, SIDE, Columns, LearnedFunctions, Moment, as_arrays
 from kafnets.inspection.snapshots import Snapshots
 from kafnets.train.runs import RunFolder
 
@@ -29,10 +29,11 @@ def write_run(
     control: bool = False,
     model: torch.nn.Module | None = None,
     features: torch.Tensor | None = None,
+    columns: Columns | None = None,
 ) -> Path:
     """One run, with smooth made-up functions, or those of a model that is fed with features.
 
-    Of a policy if ``control``, and then the score is a reward.
+    Features are called as ``columns`` tells. Of a policy if ``control``, and then the score is a reward.
     """
     metric = "reward" if control else "accuracy"
     generator = np.random.default_rng([seed, len(label), neurons])
@@ -115,7 +116,7 @@ def write_run(
         )
     shapes = as_arrays(layers)
     if model is not None and features is not None:
-        recorded = Snapshots(True)
+        recorded = Snapshots(True, columns)
         for moment in ("start", "end"):
             recorded.take(model, features, moment)
         shapes = recorded.arrays

@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 import kafnets
 from kafnets.cli import app
 from kafnets.comparison.ranking import rank
+from kafnets.inspection.curves import Columns
+from kafnets.nn import KAFEmbedding
 from kafnets.report import write
 from kafnets.report.collect import collect, read
 from kafnets.report.payload import payload
@@ -192,8 +194,8 @@ def test_the_page_says_what_describe_says(browser: Any, tmp_path: Path, model: A
     write(tmp_path, tmp_path / "report.html")
     opened = Tab(browser, tmp_path / "report.html", viewport={"width": 1200, "height": 900})
     described = kafnets.describe(model, data)
-    for layer in dict.fromkeys(shape.layer for shape in described):
-        opened.tab.get_by_label("Layer").select_option(label=layer)
+    for number, layer in enumerate(dict.fromkeys(shape.layer for shape in described), 1):
+        opened.tab.get_by_label("Layer").select_option(label=str(number))
         wanted = [str(shape) for shape in described if shape.layer == layer]
         told: list[str] = []
         while True:
@@ -204,6 +206,73 @@ def test_the_page_says_what_describe_says(browser: Any, tmp_path: Path, model: A
         assert [text.split(": ", 1)[1] for text in told] == wanted
     assert opened.complaints == []
     opened.context.close()
+
+
+COLUMNS = Columns(("age", "group", "income"), lambda _, scaled: 1000 * scaled)
+
+
+def table_network(features: int = 3) -> torch.nn.Sequential:
+    """With functions of the first and the last feature, of which the last matters most."""
+    generator = torch.Generator().manual_seed(0)
+    embedding = KAFEmbedding(features, [0, features - 1], generator=generator)
+    first = torch.nn.Linear(embedding.out_features, 6)
+    with torch.no_grad():
+        first.weight.fill_(0.01)
+        first.weight[:, features - 1] = 1.0
+    return torch.nn.Sequential(embedding, first, kafnets.KAF(6, dim=-1), torch.nn.Linear(6, 1))
+
+
+@needs_browser
+def test_functions_of_features_are_shown_by_feature(browser: Any, tmp_path: Path) -> None:
+    data = torch.randn(300, 3, generator=torch.Generator().manual_seed(0))
+    model = table_network()
+    model[0].learn_quantiles(data)  # type: ignore[operator]
+    write_run(tmp_path, "net", 0, 0.9, model=model, features=data, columns=COLUMNS)
+    write(tmp_path, tmp_path / "report.html")
+    opened = Tab(browser, tmp_path / "report.html", viewport={"width": 1200, "height": 900})
+    page = opened.tab
+    layers = page.get_by_label("Layer").locator("option").all_inner_texts()
+    assert layers == ["features", "1"]
+    assert page.locator("#facts").inner_text().startswith("KAFEmbedding: 4 functions for each of 2 features")
+    assert page.locator("#neurons").inner_text() == "all features"
+    titles, labels, traces = (
+        page.evaluate(f"(({{ layout, data }}) => {what})(document.getElementById('gallery'))")
+        for what in (
+            "layout.annotations.map(({ text }) => text)",
+            "layout.xaxis.ticktext",
+            "data.filter((t) => t.mode === 'lines').map((t) => [t.name, t.line.dash, t.showlegend])",
+        )
+    )
+    assert [title.split(" (")[0] for title in titles] == ["income", "age"]
+    shares = [int(title.split(" (")[1].split(" %")[0]) for title in titles]
+    assert shares[0] > 90
+    assert shares[1] < 10
+    middle = 1000 * float(data[:, 2].median())
+    assert float(labels[2]) == pytest.approx(middle, rel=1e-2, abs=20)
+    named = [name for name, _, listed in traces if listed]
+    assert named == ["function 1", "function 2", "function 3", "function 4"]
+    assert len({dash for _, dash, _ in traces}) == 4
+    assert len(traces) == 16  # at the start and now
+    described = [str(shape) for shape in kafnets.describe(model, data) if shape.feature == "feature 2"]
+    assert page.locator("#words > li").first.locator("ol li").all_inner_texts() == described
+    assert page.locator("#kinds").inner_text().startswith("At the end, of 8: ")
+    assert opened.complaints == []
+    opened.context.close()
+
+
+def test_layers_are_called_alike_on_the_whole_page(tmp_path: Path) -> None:
+    path = write_run(tmp_path, "net", 0, 0.9, model=table_network(), features=torch.randn(50, 3))
+    report = json.loads((path / "report.json").read_text())
+    for epoch in report["epochs"]:
+        epoch |= {"0.functions/dead": 0.1, "2/dead": 0.2}
+    (path / "report.json").write_text(json.dumps(report))
+    marker = json.loads((path / "DONE").read_text())
+    marker["sha256"]["report.json"] = hashlib.sha256((path / "report.json").read_bytes()).hexdigest()
+    (path / "DONE").write_text(json.dumps(marker))
+    (shown,) = payload(collect(tmp_path), "runs")[0]["comparisons"]
+    (row,) = shown["rows"]
+    assert [layer["title"] for layer in row["learned"]["layers"]] == ["features", "1"]
+    assert list(row["watched"]["dead"]) == ["features", "1"]
 
 
 @needs_browser

@@ -45,7 +45,8 @@ class Shape:
 
     Attributes:
         layer: the activation's name in the model.
-        neuron: its number, or its pair's; in an edge-wise layer, the output that its connection leads to.
+        neuron: its number, or its pair's; in an edge-wise layer, the output that its connection leads to; in
+            an embedding, its number among the functions of its feature.
         kind: "dead" (practically zero where its data lies), "constant", "saturating", "bump", "monotone" or
             "complex"; for functions of two inputs "dead", "plane" or "surface".
         nearest: the known function that is nearest to it, up to shift and scale of both axes.
@@ -54,6 +55,7 @@ class Shape:
         largest: its largest absolute value where its data lies.
         source: in an edge-wise layer, the number of the input that its connection comes from.
         formula: a short formula, if requested; None for functions of two inputs.
+        feature: in an embedding, the name of its feature, whose values are spread evenly by rank.
     """
 
     layer: str
@@ -65,6 +67,13 @@ class Shape:
     largest: float
     source: int | None = None
     formula: Formula | None = None
+    feature: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its number in the layer, or what it leads from and to."""
+        origin = self.feature if self.source is None else self.source
+        return str(self.neuron) if origin is None else f"{origin}→{self.neuron}"
 
     def __str__(self) -> str:
         named = self.r2 >= LIKE and self.kind not in ("dead", self.nearest)
@@ -89,13 +98,13 @@ class Shapes(list[Shape]):
         return {kind: kinds.count(kind) for kind in sorted(set(kinds), key=lambda kind: -kinds.count(kind))}
 
     def __str__(self) -> str:
-        names = f"{'layer':<10} {'neuron':>6}  {'kind':<11} {'nearest':<9} {'R²':>5}"
+        width = max(len(name) for name in ("neuron", *(each.name for each in self)))
+        names = f"{'layer':<10} {'neuron':>{width}}  {'kind':<11} {'nearest':<9} {'R²':>5}"
         lines = [f"{names} {'outside':>8} {'largest':>8}"]
         for each in self:
             outside = "-" if each.outside is None else f"{each.outside:.1%}"
-            neuron = str(each.neuron) if each.source is None else f"{each.source}→{each.neuron}"
             lines.append(
-                f"{each.layer:<10} {neuron:>6}  {each.kind:<11} {each.nearest:<9} {each.r2:>5.2f} "
+                f"{each.layer:<10} {each.name:>{width}}  {each.kind:<11} {each.nearest:<9} {each.r2:>5.2f} "
                 f"{outside:>8} {each.largest:>8.3g}{'' if each.formula is None else f'  {each.formula}'}"
             )
         return "\n".join(lines)
@@ -117,7 +126,8 @@ def describe(model: nn.Module, data: Any, *, neurons: int | None = None, as_form
     Args:
         model: any network with activations of this package that can be plotted, or edge-wise layers.
         data: inputs of the network, a tensor or an array.
-        neurons: only the first ``neurons`` functions of each layer; None: all.
+        neurons: only the first ``neurons`` functions of each layer, of an embedding those of the first
+            features; None: all.
         as_formula: search for a short formula for each function of one input, which takes about a sixth of a
             second each: a known function shifted and scaled, a polynomial of degree up to 4, or a sum of up
             to 4 Gaussians.
@@ -145,23 +155,27 @@ def describe_functions(
         histograms = np.array([rows for rows in told if rows is not None])
         if not known:
             continue
-        short: list[Formula | None] = [None] * len(known)
+        each = values.shape[1] if layer.features else 1
+        short: list[Formula | None] = [None] * (len(known) * each)
         if layer.inputs == 1:
-            # Of several outputs per neuron, the first speaks for it.
-            curves = (values[:, 0] if values.ndim == 3 else values)[known]
-            described = _of_curves(curves, histograms[:, 0])
+            # Of several outputs per neuron, the first speaks for it. Functions of a feature have their own.
+            curves = (values[:, None] if values.ndim == 2 else values)[known, :each].reshape(-1, POINTS)
+            weights = histograms[:, 0].repeat(each, 0)
+            described = _of_curves(curves, weights)
             if as_formula:
-                pairs = zip(curves, histograms[:, 0], strict=True)
-                short = [_formula(curve, weights, layer.limit) for curve, weights in pairs]
+                short = [_formula(*pair, layer.limit) for pair in zip(curves, weights, strict=True)]
         else:
             described = [_of_surface(values[number], *histograms[at]) for at, number in enumerate(known)]
-        for at, number in enumerate(known):
-            source, neuron = None, number
+        for at, (kind, nearest, r2, largest) in enumerate(described):
+            number = known[at // each]
+            source, neuron, feature = None, number, None
             if layer.connections:
                 neuron, source = divmod(number, layer.connections)
-            kind, nearest, r2, largest = described[at]
-            outside = _outside(layer, recorded, number, histograms[at])
-            found.append(Shape(layer.layer, neuron, kind, nearest, r2, outside, largest, source, short[at]))
+            if layer.features:
+                neuron, feature = at % each, layer.features[number]
+            outside = _outside(layer, recorded, number, histograms[at // each])
+            own = layer.layer, neuron, kind, nearest, r2, outside, largest, source, short[at], feature
+            found.append(Shape(*own))
     return found
 
 

@@ -10,10 +10,11 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
+from numpy.typing import NDArray
 from torch import nn
 
 from kafnets.inspection import style
-from kafnets.inspection.curves import Arrays, Columns, LearnedFunctions, from_arrays
+from kafnets.inspection.curves import Arrays, Columns, LearnedFunctions, from_arrays, network_of
 from kafnets.inspection.recorder import learned_functions
 from kafnets.inspection.snapshots import FIRST
 
@@ -93,28 +94,45 @@ def embeddings(model: Any, data: Any = None, *, columns: int = 4, axes: Any = No
         kafnets.plot.embeddings(KafnetClassifier().fit(X, y))
 
     The horizontal axis has the feature's values by rank; its labels are the minimum, the quartiles and the
-    maximum. If several networks are averaged, the functions of all are drawn.
+    maximum. If several networks are averaged, the functions of all are drawn, with a color and a dash per
+    network. Networks that treat a feature alike can have different functions of it, since each combines them
+    with weights of its own.
 
     Args:
         model: an estimator that was fitted, a :class:`kafnets.Predictor`, or a network with
             :class:`kafnets.nn.KAFEmbedding`, whose features are numbered and scaled.
-        data: inputs of the network, whose distribution is drawn; see :meth:`kafnets.Predictor.transform`.
+        data: inputs of the network, see :meth:`kafnets.Predictor.transform`. With them, distributions are
+            drawn, and the most influential features come first, each with the share of the variance of the
+            network's outputs that depends on it, estimated by shuffling its values.
         columns: panels per row.
         axes: draw into these axes, one per feature, instead of a new figure.
     """
     prepared = getattr(model, "predictor_", model)
     network = getattr(prepared, "model", prepared)
     known = Columns.of(prepared) if hasattr(prepared, "scaling") else None
-    layers = [each for each in learned_functions(network, data, columns=known) if each.features]
+    found = learned_functions(network, data, columns=known, with_influence=True)
+    layers = [each for each in found if each.features]
     if not layers:
         raise ValueError(
             "model has no KAFEmbedding: estimators have it with embedding='kaf', and with 'auto' in every "
             "second network, if a feature has more than two values"
         )
-    first = layers[0]
-    values = np.concatenate([each.moments["end"].values for each in layers], 1)
-    merged = replace(first, moments={"end": replace(first.moments["end"], values=values)})
-    return _drawn([merged], None, "end", len(first.features), columns, axes)
+    looks, handles = [style.LEARNED], [Line2D([], [], **style.LEARNED, label="learned")]
+    if len(layers) > 1:
+        looks = [style.SERIES[at % len(style.SERIES)] for at in range(len(layers))]
+        networks = [network_of(each.layer) or each.layer for each in layers]
+        handles = [Line2D([], [], **look, label=name) for look, name in zip(looks, networks, strict=True)]
+    first, shares = layers[0], layers[0].moments["end"].influence
+    figure, places = style.places(axes, len(first.features), columns, width=2.8, height=2.1)
+    for place, number in zip(places, first.by_influence("end"), strict=True):
+        at = _ground(place, first, number, "end")
+        for look, each in zip(looks, layers, strict=True):
+            place.plot(at, each.values("end")[number].T, **look | {"linewidth": 1.1})
+        share = "" if shares is None else f" ({shares[number]:.0%})"
+        place.set_title(first.name_of(number) + share, fontsize=8)
+    if axes is None:
+        _explain(figure, places, layers[:1], "end", handles)
+    return figure
 
 
 def _drawn(
@@ -148,11 +166,17 @@ def _form(each: LearnedFunctions) -> tuple[Any, ...]:
     return each.layer, each.inputs, each.count, each.values(next(iter(each.moments))).shape[1:]
 
 
-def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions], moment: str) -> None:
+def _explain(
+    figure: Figure,
+    places: list[Axes],
+    chosen: list[LearnedFunctions],
+    moment: str,
+    learned: Sequence[Line2D] = (),
+) -> None:
     """One legend, one color bar, and names of the axes."""
-    signs: list[Any] = []
+    signs: list[Any] = [*learned]
     curved = any(each.inputs == 1 for each in chosen)
-    if curved:
+    if curved and not learned:
         signs.append(Line2D([], [], **style.LEARNED, label="learned" if moment == "end" else moment))
     if moment != "start" and any("start" in each.moments for each in chosen):
         signs.append(Line2D([], [], **style.START, label="initial"))
@@ -167,10 +191,14 @@ def _explain(figure: Figure, places: list[Axes], chosen: list[LearnedFunctions],
         bar = figure.colorbar(images[0].images[0], ax=images)
         bar.set_label("output", fontsize=8)
         bar.ax.tick_params(labelsize=7)
-    style.label(figure, *(("input", "output") if curved else ("first input", "second input")))
+    if all(each.features for each in chosen):
+        style.label(figure, "values of the feature, by rank: minimum, quartiles, maximum")
+    else:
+        style.label(figure, *(("input", "output") if curved else ("first input", "second input")))
 
 
-def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> None:
+def _ground(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> NDArray[np.float64]:
+    """All of a panel but its curves; the places of their values."""
     at = np.linspace(-layer.limit, layer.limit, layer.values(moment).shape[-1])
     histogram = layer.rows_of(number, layer.moments[moment].histogram)
     if histogram is not None:
@@ -183,16 +211,21 @@ def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> Non
         axes.patch.set_visible(False)
     for end in layer.dictionary or ():
         axes.axvline(end, **style.ENDS)
+    axes.set_xlim(-layer.limit, layer.limit)
+    if layer.quantiles:
+        labels = [f"{value:.15g}" for value in layer.quantiles[number]]
+        axes.set_xticks(np.linspace(-layer.limit, layer.limit, len(labels)), labels, rotation=45)
+    style.plain(axes)
+    return at
+
+
+def _curve(axes: Axes, layer: LearnedFunctions, number: int, moment: str) -> None:
+    at = _ground(axes, layer, number, moment)
     looks = {"start": style.START, moment: style.LEARNED}
     for name, look in looks.items():
         if (function := layer.function(name, number)) is not None:
             lines = np.atleast_2d(function).T
             axes.plot(at, lines, **look | ({"linewidth": 0.9} if lines.shape[1] > 2 else {}))
-    axes.set_xlim(-layer.limit, layer.limit)
-    if layer.quantiles:
-        labels = [f"{value:.4g}" for value in layer.quantiles[number]]
-        axes.set_xticks(np.linspace(-layer.limit, layer.limit, len(labels)), labels, rotation=45)
-    style.plain(axes)
 
 
 def _surface(axes: Axes, layer: LearnedFunctions, number: int, moment: str, scale: Normalize) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from kafnets.expansion import Expansion
 from kafnets.inspection.curves import BINS, LIMIT, POINTS, SIDE, Columns, Half, LearnedFunctions, Moment
+from kafnets.inspection.influence import influence
 from kafnets.nn.activation import Activation
 from kafnets.nn.edgewise import EdgewiseKAF
 from kafnets.nn.embedding import KAFEmbedding, spread_evenly
@@ -31,6 +32,7 @@ def learned_functions(
     moment: str = "end",
     functions: int | None = None,
     columns: Columns | None = None,
+    with_influence: bool = False,
     argument: str = "model",
 ) -> list[LearnedFunctions]:
     """Record the functions of every activation, and every edge-wise layer, of a model.
@@ -41,10 +43,13 @@ def learned_functions(
         moment: the name of this moment.
         functions: maximum number of functions per layer; None: all.
         columns: names and units of the features, for embeddings; by default their numbers, as scaled.
+        with_influence: estimate how much the outputs depend on each feature of an embedding, which takes a
+            forward pass of up to 1000 rows per feature.
         argument: the name of the model in errors.
     """
     _check(argument, model)
-    found = recorded(model, None if data is None else _as_fed(model, data), moment, functions, columns)
+    fed = None if data is None else _as_fed(model, data)
+    found = recorded(model, fed, moment, functions, columns, with_influence)
     if not found:
         raise ValueError("functions of more than two inputs cannot be drawn: give groups of two")
     return found
@@ -56,13 +61,21 @@ def recorded(
     moment: str,
     functions: int | None = None,
     columns: Columns | None = None,
+    with_influence: bool = False,
 ) -> list[LearnedFunctions]:
     """The same without checks; an empty list for a model that has nothing to be looked at."""
     fed = {} if features is None else _inputs_of_layers(model, features[:ROWS])
     found = []
+    shares: dict[tuple[int, ...], Half | None] = {}
     for name, module in _plottable(model):
         if isinstance(module, KAFEmbedding):
-            found.append(_embedding(name, module, fed.get(name), moment, functions, columns))
+            chosen = tuple(module.columns[:functions])
+            # A layer inside the network has features of its own.
+            first = with_influence and features is not None and features.shape[1:] == (module.in_features,)
+            if features is not None and first and chosen not in shares:
+                shares[chosen] = influence(model, features, chosen)
+            seen = fed.get(name), shares.get(chosen)
+            found.append(_embedding(name, module, *seen, moment, functions, columns))
         elif isinstance(module, EdgewiseKAF):
             found.append(_edgewise(name, module, fed.get(name), moment, functions))
         elif getattr(module, "group_size", 2) == 2:
@@ -133,6 +146,7 @@ def _embedding(
     name: str,
     module: KAFEmbedding,
     fed: Tensor | None,
+    shares: Half | None,
     moment: str,
     functions: int | None,
     columns: Columns | None,
@@ -156,7 +170,7 @@ def _embedding(
         limit=limit,
         features=tuple(columns.names[each] for each in module.columns),
         quantiles=tuple(tuple(float(f"{value:.4g}") for value in row) for row in own),
-        moments={moment: Moment(_half(values[:functions]), *_distribution(fed, limit, None))},
+        moments={moment: Moment(_half(values[:functions]), *_distribution(fed, limit, None), shares)},
     )
 
 

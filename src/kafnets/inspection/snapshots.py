@@ -27,7 +27,8 @@ class Snapshots:
     def take(self, model: nn.Module, features: Tensor, moment: str) -> None:
         """Add what it looks like now."""
         functions = None if self.whole and moment == "end" else FIRST
-        self.arrays |= as_arrays(recorded(model, features, moment, functions, self.columns))
+        with_influence = moment == "end"  # it takes time
+        self.arrays |= as_arrays(recorded(model, features, moment, functions, self.columns, with_influence))
 
     def after_epoch(self, epoch: int, model: nn.Module, features: Tensor) -> None:
         """Add a snapshot if it is time for one."""

@@ -228,6 +228,11 @@ const inputOf = (layer, moment, at) => rowOf(layer.histograms[moment], layer.con
 const nameOf = (layer, at) => layer.features.length ? layer.features[at] : layer.connections ? `input ${at % layer.connections} → output ${Math.floor(at / layer.connections)}`
   : `${layer.inputs === 2 ? "pair" : "neuron"} ${at}`;
 
+// Panels of features hold all functions of one.
+const functionsIn = (layer) => layer.values.at(-1).size / data.points;
+const panelAt = (layer, place) => layer.order?.[place] ?? place;
+const titleOf = (layer, at) => nameOf(layer, at) + (layer.influence?.[at] === undefined ? "" : ` (${(100 * layer.influence[at]).toFixed(0)} %)`);
+
 // How many functions there are at the end, of which all can be looked at.
 const storedIn = (layer) => {
   const rows = layer.values.at(-1).low.length;
@@ -253,8 +258,9 @@ function galleryChoices() {
 }
 
 function layerChoices() {
-  gallery.layer = 0;
-  choices("layer", (inspected()[gallery.setting]?.learned.layers ?? []).map((layer) => layer.layer || "(the model)"), 0);
+  const layers = inspected()[gallery.setting]?.learned.layers ?? [];
+  gallery.layer = Math.max(0, layers.findIndex((layer) => layer.features.length));
+  choices("layer", layers.map((layer) => layer.title), gallery.layer);
   momentChoices();
 }
 
@@ -268,7 +274,12 @@ function momentChoices() {
 }
 
 function facts(layer) {
-  const kind = layer.features.length ? "learned for one feature each" : layer.connections ? "one per connection" : layer.sharing > 1 ? `each shared by ${layer.sharing} ${layer.inputs === 2 ? "pairs" : "neurons"}`
+  if (layer.features.length) {
+    const [each, count] = [functionsIn(layer), layer.features.length];
+    return `${layer.activation}: ${each} function${each > 1 ? "s" : ""} for ${count > 1 ? `each of ${count} features` : "one feature"}, `
+      + "which the first hidden layer takes as additional inputs.";
+  }
+  const kind = layer.connections ? "one per connection" : layer.sharing > 1 ? `each shared by ${layer.sharing} ${layer.inputs === 2 ? "pairs" : "neurons"}`
     : layer.inputs === 2 ? "one per pair of neurons" : "one per neuron";
   const count = layer.count === null ? "functions" : `${layer.count.toLocaleString("en")} function${layer.count > 1 ? "s" : ""}`;
   return `${layer.activation || "Layer"}: ${count}, ${kind}`
@@ -277,11 +288,18 @@ function facts(layer) {
 }
 
 function explanation(layer, moving) {
+  const first = layer.values[0].low.length;
+  if (layer.features.length) {
+    return "Thin lines: start. Thick: at this moment. Filled: distribution of the feature. From left to right, its values by their rank: "
+      + "numbers are the smallest value, the quartiles and the largest. Features with one or two values have no functions."
+      + (layer.influence ? " Percentages estimate how much of the variance of the network's outputs depends on the feature, by shuffling "
+        + "its values; they overlap where features act together. The most influential features come first." : "")
+      + (moving ? "" : ` Snapshots by epoch are stored for the first ${first} columns of the table only.`);
+  }
   return (layer.inputs === 2 ? "Each square is one function of two inputs, all on one color scale."
     : "Dashed: start. Solid: at this moment. Filled: distribution of its inputs.")
-    + (layer.features.length ? " From left to right, the feature's values by their rank: below are the smallest, the quartiles and the largest." : "")
     + (layer.dictionary ? " Dotted: ends of the dictionary." : "")
-    + (moving ? "" : ` Snapshots by epoch are stored for the first ${layer.values[0].low.length} functions only.`);
+    + (moving ? "" : ` Snapshots by epoch are stored for the first ${first} functions only.`);
 }
 
 function drawGallery() {
@@ -297,7 +315,7 @@ function drawGallery() {
   }
   const stored = storedIn(layer);
   gallery.first = Math.max(0, Math.min(gallery.first, stored - 1));
-  const shown = Array.from({ length: Math.min(PAGE, stored - gallery.first) }, (_, at) => gallery.first + at);
+  const shown = Array.from({ length: Math.min(PAGE, stored - gallery.first) }, (_, at) => panelAt(layer, gallery.first + at));
   const moving = layer.moments.length > 1 && shown.every((at) => layer.values.every((_, moment) => functionOf(layer, moment, at)));
   if (!moving) {
     stop();
@@ -309,25 +327,36 @@ function drawGallery() {
   put(byId("moment-name"), moment);
   byId("moment").setAttribute("aria-valuetext", moment);
   const plural = layer.features.length ? "features" : layer.connections ? "functions" : layer.inputs === 2 ? "pairs" : "neurons";
-  put(byId("neurons"), `${plural} ${gallery.first} to ${shown.at(-1)} ` + (stored === layer.count ? `of ${stored}` : `of the first ${stored}, which are stored`));
+  const range = `${plural} ${gallery.first} to ${gallery.first + shown.length - 1}`;
+  put(byId("neurons"), layer.features.length && shown.length === layer.count ? `all ${plural}` : `${range} ` + (stored === layer.count ? `of ${stored}` : `of the first ${stored}, which are stored`));
   byId("first").max = stored - 1;
   byId("first").value = gallery.first;
   byId("before").disabled = gallery.first === 0;
   byId("after").disabled = gallery.first + PAGE >= stored;
   put(byId("facts"), facts(layer));
   put(byId("gallery-note"), explanation(layer, moving || layer.moments.length === 1));
-  draw("gallery", ...panels(layer, shown), `Small charts of ${shown.length} functions of ${row.activation} at ${moment}. Their descriptions follow.`);
-  put(byId("kinds"), layer.words.length
-    ? `At the end, of ${layer.words.length}: ` + Object.entries(layer.kinds).map(([kind, count]) => `${count} ${kind}`).join(", ") + "." : "");
-  byId("words").replaceChildren(...shown.filter((at) => layer.words[at]).map((at) => make("li", `${nameOf(layer, at)}: ${layer.words[at]}`)));
+  draw("gallery", ...panels(layer, shown), `Small charts of ${layer.features.length ? `the functions of ${shown.length} features` : `${shown.length} functions`} of ${row.activation} at ${moment}. Their descriptions follow.`);
+  const described = layer.words.flat().length;
+  put(byId("kinds"), described
+    ? `At the end, of ${described}: ` + Object.entries(layer.kinds).map(([kind, count]) => `${count} ${kind}`).join(", ") + "." : "");
+  byId("words").replaceChildren(...shown.filter((at) => layer.words[at]).map((at) => {
+    if (!layer.features.length) return make("li", `${nameOf(layer, at)}: ${layer.words[at][0]}`);
+    const [item, list] = [make("li", nameOf(layer, at)), make("ol")];
+    list.append(...layer.words[at].map((words) => make("li", words)));
+    item.append(list);
+    return item;
+  }));
 }
 
 function panels(layer, shown) {
-  const columns = innerWidth < 500 ? 2 : innerWidth < 900 ? 3 : 4;
+  const named = layer.features.length > 0;
+  const most = innerWidth < 500 ? 2 : innerWidth < 900 ? 3 : 4;
+  const columns = named ? Math.min(most - 1, shown.length) : most;
   const lines = Math.ceil(shown.length / columns);
   const traces = [];
   const flat = layer.inputs === 2;
-  const more = { showlegend: false, height: 40 + (flat || layer.features.length ? 220 : 190) * lines, margin: { l: 35, r: flat ? 60 : 10, t: 25, b: 30 }, annotations: [], shapes: [] };
+  const more = { showlegend: named, height: 40 + (named ? 260 : flat ? 220 : 190) * lines, annotations: [], shapes: [],
+    margin: { l: 35, r: flat ? 60 : 10, t: named ? 50 : 25, b: 30 }, legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", itemwidth: 45 } };
   if (flat) {
     const all = shown.flatMap((at) => layer.values.flatMap((_, moment) => functionOf(layer, moment, at) ?? []));
     const [low, high] = extent(all);
@@ -337,7 +366,8 @@ function panels(layer, shown) {
     const [column, line] = [at % columns, Math.floor(at / columns)];
     const gap = 0.18 / columns; // for the numbers along the next panel
     const x = [column / columns + gap / 2, (column + 1) / columns - gap / 2];
-    const below = layer.features.length ? 0.22 : 0.12; // for slanted numbers
+    const slanted = named && innerWidth / columns < 450;
+    const below = slanted ? 0.22 : 0.12;
     const y = [1 - (line + 1) / lines + below / lines, 1 - line / lines - 0.14 / lines];
     const n = 2 * at + 1;
     // Inputs on the axis underneath, functions on the one above it.
@@ -346,10 +376,10 @@ function panels(layer, shown) {
     more[`xaxis${xa}`] = { ...small, domain: x, anchor: `y${za}`, range: [-layer.limit, layer.limit] };
     if (layer.quantiles.length) {
       const values = layer.quantiles[number].map((value) => String(Number(value.toPrecision(4))));
-      Object.assign(more[`xaxis${xa}`], { tickvals: places(values.length, layer.limit), ticktext: values, tickangle: -45 });
+      Object.assign(more[`xaxis${xa}`], { tickvals: places(values.length, layer.limit), ticktext: values, tickangle: slanted ? -45 : 0 });
     }
-    more.annotations.push({ text: plainText(nameOf(layer, number)), showarrow: false, xref: "paper", yref: "paper",
-      x: (x[0] + x[1]) / 2, y: y[1], xanchor: "center", yanchor: "bottom", font: { size: 11 } });
+    more.annotations.push({ text: plainText(titleOf(layer, number)), showarrow: false, xref: "paper", yref: "paper",
+      x: (x[0] + x[1]) / 2, y: y[1], xanchor: "center", yanchor: "bottom", font: { size: named ? 13 : 11 } });
     if (flat) {
       more[`xaxis${xa}`].constrain = "domain";
       more[`yaxis${za}`] = { ...small, domain: y, anchor: `x${xa}`, nticks: 4, scaleanchor: `x${xa}`, constrain: "domain" };
@@ -363,7 +393,8 @@ function panels(layer, shown) {
     more[`yaxis${ya}`] = { ...small, domain: y, anchor: `x${xa}`, overlaying: `y${za}`, side: "left", tickmode: "auto", nticks: 4, range: reach(layer, number) };
     for (const end of layer.dictionary ?? []) more.shapes.push({ type: "line", xref: `x${xa}`, yref: "paper", x0: end, x1: end, y0: y[0], y1: y[1],
       line: { dash: "dot", width: 1, color: tone("soft") } });
-    traces.push(...curve(layer, number, { xaxis: `x${xa}`, yaxis: `y${za}` }, { xaxis: `x${xa}`, yaxis: `y${ya}` }));
+    const [under, over] = [{ xaxis: `x${xa}`, yaxis: `y${za}` }, { xaxis: `x${xa}`, yaxis: `y${ya}` }];
+    traces.push(...histogram(layer, number, under), ...(named ? family(layer, number, over, !at) : curve(layer, number, over)));
   });
   return [traces, more];
 }
@@ -384,21 +415,32 @@ function surface(layer, number, to) {
   return { ...to, type: "heatmap", z, x: grid, y: grid, coloraxis: "coloraxis", hovertemplate: "%{z:.3g} at (%{x:.2g}, %{y:.2g})<extra></extra>" };
 }
 
-function curve(layer, number, below, to) {
-  const traces = [];
+function histogram(layer, number, to) {
   const shares = inputOf(layer, gallery.moment, number);
   const width = (2 * layer.limit) / data.bins;
-  if (shares) traces.push({ ...below, type: "bar", x: shares.map((_, bin) => -layer.limit + (bin + 0.5) * width), y: shares, width,
-    marker: { color: tone("seen"), line: { width: 0 } }, opacity: 0.75, hovertemplate: "%{y:.1%} of inputs<extra></extra>" });
-  const grid = places(data.points, layer.limit);
-  const line = (y, look, name) => ({ ...to, mode: "lines", x: grid, y, line: look, hovertemplate: `%{y:.3g} at %{x:.2g}<extra>${name}</extra>` });
-  const start = layer.moments[0] === "start" && gallery.moment > 0 ? functionOf(layer, 0, number) : null;
-  // The functions of one feature follow one another.
-  const each = (values) => Array.from({ length: values.length / data.points }, (_, at) => values.slice(at * data.points, (at + 1) * data.points));
-  if (start) each(start).forEach((y) => traces.push(line(y, { color: tone("start"), dash: "dash", width: layer.features.length ? 0.8 : 1.5 }, "start")));
-  each(functionOf(layer, gallery.moment, number)).forEach((y) =>
-    traces.push(line(y, { color: tone("learned"), width: layer.features.length ? 1.3 : 2.3 }, plainText(layer.moments[gallery.moment]))));
-  return traces;
+  return shares ? [{ ...to, type: "bar", showlegend: false, x: shares.map((_, bin) => -layer.limit + (bin + 0.5) * width), y: shares, width,
+    marker: { color: tone("seen"), line: { width: 0 } }, opacity: 0.75, hovertemplate: `%{y:.1%} of ${layer.features.length ? "rows" : "inputs"}<extra></extra>` }] : [];
+}
+
+const startOf = (layer, number) => (layer.moments[0] === "start" && gallery.moment > 0 ? functionOf(layer, 0, number) : null);
+
+function curve(layer, number, to) {
+  const line = (y, look, name) => ({ ...to, mode: "lines", x: places(data.points, layer.limit), y, line: look,
+    hovertemplate: `%{y:.3g} at %{x:.2g}<extra>${name}</extra>` });
+  const start = startOf(layer, number);
+  return [...(start ? [line(start, { color: tone("start"), dash: "dash", width: 1.5 }, "start")] : []),
+    line(functionOf(layer, gallery.moment, number), { color: tone("learned"), width: 2.3 }, plainText(layer.moments[gallery.moment]))];
+}
+
+// All functions of one feature, which follow one another.
+function family(layer, number, to, listed) {
+  const below = places(data.points, 0.5).map((place) => place + 0.5);
+  const lines = (values, width, moment) => Array.from({ length: values.length / data.points }, (_, at) => ({
+    ...to, mode: "lines", x: places(data.points, layer.limit), y: values.slice(at * data.points, (at + 1) * data.points), customdata: below,
+    name: `function ${at + 1}`, legendgroup: at, showlegend: listed && width > 1, line: { color: color(at), dash: DASHES[at % DASHES.length], width },
+    hovertemplate: `%{y:.3g} where %{customdata:.0%} of rows are below<extra>function ${at + 1}, ${plainText(moment)}</extra>` }));
+  const start = startOf(layer, number);
+  return [...(start ? lines(start, 0.8, "start") : []), ...lines(functionOf(layer, gallery.moment, number), 2.3, layer.moments[gallery.moment])];
 }
 
 function play() {
@@ -457,7 +499,7 @@ function drawWatched() {
       const number = layers.indexOf(layer);
       const values = row.watched[measure][layer];
       return { x: values.map((_, epoch) => epoch + 1), y: values, xaxis: `x${own}`, yaxis: `y${own}`, mode: "lines+markers",
-        name: `layer ${plainText(layer)}`, legendgroup: layer, showlegend: !at, marker: { size: 4 },
+        name: plainText(/^\d/.test(layer) ? `layer ${layer}` : layer), legendgroup: layer, showlegend: !at, marker: { size: 4 },
         line: { color: color(number), dash: DASHES[number % DASHES.length], width: 2 },
         hovertemplate: `%{y:${limit ? ".1%" : ".3g"}} in ${comparison().turn} %{x}<extra>%{fullData.name}</extra>` };
     });

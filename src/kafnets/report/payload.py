@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kafnets.comparison.ranking import REFERENCE, rank, stored_step_times
 from kafnets.inspection.bands import band
-from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions
+from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions, titles
 from kafnets.inspection.describe import describe_functions
 from kafnets.report.collect import ALSO, Collection, Run
 
@@ -124,11 +124,12 @@ def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
 
 def _setting(members: list[Run], metric: str, packed: Packed) -> dict[str, Any]:
     first = members[0].record
+    learned = _learned(members, packed)
     return {
         "curves": _bands(members, f"validation_{metric}"),
         "losses": _bands(members, "train_loss"),
-        "learned": _learned(members, packed),
-        "watched": _watched(members),
+        "learned": learned,
+        "watched": _watched(members, learned["layers"] if learned else []),
         "runs": [_provenance(run, metric) for run in members],
         "settings": first.config | {"data": asdict(first.data), "versions": first.provenance.get("versions")},
     }
@@ -144,12 +145,14 @@ def _bands(members: Iterable[Run], column: str) -> dict[str, list[float]]:
     return {"mean": np.round(mean, 6).tolist(), "deviation": np.round(deviation, 6).tolist()}
 
 
-def _watched(members: list[Run]) -> dict[str, dict[str, list[float]]]:
+def _watched(members: list[Run], layers: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
     """What the monitor saw, as the log has it: by measure and layer, the mean over seeds by epoch."""
+    # The log names the KAF in an embedding.
+    shown = {each["layer"] + part: each["title"] for each in layers for part in ("", ".functions")}
     columns = {name for run in members for row in run.record.epochs for name in row if "/" in name}
     found: dict[str, dict[str, list[float]]] = {}
     for layer, _, measure in sorted(name.rpartition("/") for name in columns):
-        found.setdefault(measure, {})[layer] = _bands(members, f"{layer}/{measure}")["mean"]
+        found.setdefault(measure, {})[shown.get(layer, layer)] = _bands(members, f"{layer}/{measure}")["mean"]
     return found
 
 
@@ -157,20 +160,23 @@ def _learned(members: list[Run], packed: Packed) -> dict[str, Any] | None:
     """Functions of the run that has most moments of them."""
     stored = [(run, run.functions()) for run in sorted(members, key=lambda run: run.record.seed)]
     run, layers = max(stored, key=lambda pair: sum(len(layer.moments) for layer in pair[1]))
-    return (
-        {"seed": run.record.seed, "layers": [_layer(layer, packed) for layer in layers]} if layers else None
-    )
+    names = titles(layers)
+    told = [_layer(layer, packed) | {"title": names[layer.layer]} for layer in layers]
+    return {"seed": run.record.seed, "layers": told} if layers else None
 
 
 def _layer(layer: LearnedFunctions, packed: Packed) -> dict[str, Any]:
     words = describe_functions([layer])
     moments = sorted(layer.moments, key=_order)
     recorded = [layer.moments[moment] for moment in moments]
+    each = recorded[-1].values.shape[1] if layer.features else 1  # functions in a panel
     return layer.facts() | {
         "moments": moments,
-        "values": [packed.add(_shown(layer, each.values)) for each in recorded],
+        "values": [packed.add(_shown(layer, moment.values)) for moment in recorded],
         "histograms": [None if each.histogram is None else packed.add(each.histogram) for each in recorded],
-        "words": [str(shape) for shape in words],
+        "order": layer.by_influence(moments[-1]) if layer.features else None,
+        "influence": None if recorded[-1].influence is None else recorded[-1].influence.tolist(),
+        "words": [[str(shape) for shape in words[at : at + each]] for at in range(0, len(words), each)],
         "kinds": words.counts(),
     }
 
