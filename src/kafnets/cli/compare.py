@@ -65,7 +65,8 @@ def compare(
     learning_rate: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Initial learning rate; it decreases to 0. Default: 3e-3 or more, by the batch size."
+            min=0,
+            help="Maximum learning rate; it starts and ends at 0. Default: 3e-3 or more, by batch size.",
         ),
     ] = None,
     activation_lr: Annotated[

@@ -50,8 +50,8 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             every second network; or a sequence of these with one for each network.
         epochs: maximum number of epochs.
         batch_size: batch size; "auto": rows / 32, clipped to 32-256.
-        learning_rate: initial learning rate of AdamW; "auto": 3e-3 for a batch size of 32, growing with its
-            square root.
+        learning_rate: maximum learning rate of AdamW: in ``fit`` it starts at 0 and follows several cosines.
+            "auto": 3e-3 for a batch size of 32, growing with its square root.
         weight_decay: of weights and of those parameters of activations to which weight decay applies; "auto":
             0.5, and 0.01 in ``partial_fit``.
         dropout: probability of dropout after each hidden layer in the first epoch.
