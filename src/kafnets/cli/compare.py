@@ -158,8 +158,9 @@ def compare(
         return
     console = console_of_this_process()
     console.print(found.board.table(found.title))
-    for text in (found.verdict, found.board.test, f"All runs are in {found.folder}."):
-        console.print(text, soft_wrap=True)
+    for text in (found.verdict, found.board.test, found.tuning, f"All runs are in {found.folder}."):
+        if text:
+            console.print(text, soft_wrap=True)
     best = found.folder / "best"
     rows = "new.csv" if table is not None else "rows.csv"
     console.print(
