@@ -57,8 +57,8 @@ EDGES = {
     "train": "checks data export files networks nn registry shared_networks",
     "comparison": "data files inspection kernels networks packages provenance registry timing train",
     "rl": "files networks packages randomness registry train",
-    "sklearn": "checks data networks nn train",
-    "tuning": "data packages sklearn train",
+    "sklearn": "checks data networks train",
+    "tuning": "checks data packages sklearn train",
     "report": "comparison files inspection registry train",
     "benchmark": (
         "autograd comparison data fixed_functions frontends jax keras networks nn ops provenance randomness "

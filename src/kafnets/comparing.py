@@ -16,7 +16,7 @@ from kafnets.comparison.ranking import Ranking, rank, stored_step_times
 from kafnets.comparison.record import Record
 from kafnets.comparison.runner import finished
 from kafnets.comparison.sweep import Engine
-from kafnets.comparison.tuned import tuned
+from kafnets.comparison.tuned import summary, tuned
 from kafnets.registry import names
 from kafnets.train.losses import SQUARED_ERROR
 from kafnets.train.predictor import Predictor
@@ -44,6 +44,7 @@ class Comparison:
         folder: where everything is stored.
         notes: on the data.
         unfinished: runs that did not finish, and why.
+        tuning: the chosen settings, as one line; empty if nothing was tuned.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Comparison:
     folder: Path
     notes: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    tuning: str = ""
 
     @property
     def ranking(self) -> Any:
@@ -110,7 +112,7 @@ class Comparison:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in (table.headings, *table.rows)
         )
-        return "\n".join([self.title, *lines, self.verdict, self.board.test])
+        return "\n".join(filter(None, [self.title, *lines, self.verdict, self.board.test, self.tuning]))
 
     def _repr_html_(self) -> str:
         table = self.board.table()
@@ -118,7 +120,7 @@ class Comparison:
             "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
             for tag, line in (("th", table.headings), *(("td", row) for row in table.rows))
         )
-        texts = (self.verdict, self.board.test, *self.notes, *self.unfinished)
+        texts = (self.verdict, self.board.test, self.tuning, *self.notes, *self.unfinished)
         below = "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)
         caption = f"<caption>{html.escape(self.title)}</caption>"
         return f"<table>{caption}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>{below}"
@@ -244,9 +246,8 @@ def compare(
     found.save(planned.folder, data=records[0].data.name, settings=planned.networks[0].settings.describe())
     planned.clear()
     about = records[0].data
-    return Comparison(
-        about.name, about.task, found, tuple(records), planned.folder, about.notes, tuple(unfinished)
-    )
+    told = about.notes, tuple(unfinished), summary(planned.folder)
+    return Comparison(about.name, about.task, found, tuple(records), planned.folder, *told)
 
 
 def _step_times(planned: Any, labels: set[str]) -> dict[str, float]:

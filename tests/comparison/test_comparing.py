@@ -137,44 +137,6 @@ def test_an_odd_run_folder_is_skipped_with_a_note(frame: pd.DataFrame, tmp_path:
     assert again.ranking.set_index("activation")["seeds"].to_dict() == {"kaf": 1, "relu": 2}
 
 
-def test_every_activation_is_tuned_with_as_many_trials(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(150, 3))
-    labels = rows[:, 0] > 0
-    options: dict[str, Any] = {"seeds": 2, "epochs": 2, "output": tmp_path, "progress": False}
-
-    def compared(tune: int) -> Any:
-        return kafnets.compare(rows, labels, ["kaf", "tanh"], hidden=(8, 8), tune=tune, **options)
-
-    def trials_of(label: str) -> int:
-        (journal,) = tmp_path.glob(f"compare/*-trials/{label}.journal")
-        return journal.read_text(encoding="utf-8").count('"parameters"')
-
-    found = compared(2)
-    chosen = json.loads((found.folder / "tuned.json").read_text(encoding="utf-8"))
-    assert sorted(chosen) == ["kaf", "relu", "tanh"]
-    for label, arguments in chosen.items():
-        assert trials_of(label) == 2
-        widths = set(map(tuple, ([arguments["hidden"]] if arguments else [[8, 8]])))
-        hidden = {tuple(each.config["hidden"]) for each in found.runs if each.label == label}
-        assert hidden == widths
-        assert len(next(iter(hidden))) == 2  # the depth stays
-    again = compared(2)
-    assert again.folder == found.folder
-    assert [each.test for each in again.runs] == [each.test for each in found.runs]
-    assert compared(0).folder != found.folder
-    more = compared(3)
-    assert (trials_of("kaf"), more.folder == found.folder) == (3, False)  # two of them are those of before
-    fewer = compared(2)
-    assert (fewer.folder, json.loads((fewer.folder / "tuned.json").read_text(encoding="utf-8"))) == (
-        found.folder,
-        chosen,
-    )
-    assert found.best.predict(rows).shape == (150,)
-    with pytest.raises(ValueError, match="tune must be an integer ≥ 0, got -1"):
-        compared(-1)
-
-
 def test_networks_are_averaged_and_features_have_functions(frame: pd.DataFrame, tmp_path: Path) -> None:
     options: dict[str, Any] = QUICK | {"n_members": 2, "embedding": "auto"}
     found = kafnets.compare(frame, "y", output=tmp_path, **options)

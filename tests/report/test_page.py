@@ -102,6 +102,24 @@ def test_records_of_stored_runs_are_no_run_folders(tmp_path: Path) -> None:
 
 
 @needs_browser
+def test_tuned_networks_share_a_table_with_their_settings_below(browser: Any, tmp_path: Path) -> None:
+    for seed in range(2):
+        write_run(tmp_path, "relu", seed, 0.90)
+        write_run(tmp_path, "kaf", seed, 0.95, hidden=(10,))
+    chosen = {"learning_rate": 0.01, "weight_decay": 0.1, "dropout": 0.1, "hidden": [10]}
+    stored = tmp_path / "compare" / "rows-123456" / "tuned.json"
+    stored.write_text(json.dumps({"relu": {}, "kaf": chosen}))
+    write(tmp_path, tmp_path / "report.html")
+    opened = Tab(browser, tmp_path / "report.html")
+    assert opened.column(2) == ["kaf", "relu"]
+    told = "Tuned: relu: as given; kaf: hidden 10 x 1, learning_rate 0.01, weight_decay 0.1, dropout 0.1."
+    assert told in opened.tab.inner_text("#ranking-note")
+    assert opened.tab.inner_text("#summary").endswith("tuned hidden layers.")
+    assert opened.complaints == []
+    opened.context.close()
+
+
+@needs_browser
 def test_the_table_sorts_and_filters(tab: Tab) -> None:
     assert tab.column(2) == ["kaf", "kaf2d", "relu", EVIL]
     tab.tab.get_by_role("button", name="parameters").click()

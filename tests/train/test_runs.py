@@ -57,6 +57,25 @@ def test_weights_may_be_taken_away_but_not_changed(folder: RunFolder) -> None:
     assert folder.done
 
 
+def test_a_run_is_copied_under_another_name_if_its_settings_are_the_same(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    other, there, here = RunFolder(tmp_path / "other"), {"a": 1}, {"a": 1, "name": "other"}
+    assert not other.adopt(folder, here, there)  # it is not finished
+    finish(folder)
+    assert not other.adopt(folder, here, {"a": 2})
+    assert not other.path.exists()
+    assert other.adopt(folder, here, there)
+    assert (other.done, other.config(), other.report()) == (True, here, {"score": 0.5})
+    assert torch.equal(other.weights()["w"], torch.ones(2))
+    (folder.path / "model.pt").unlink()
+    third = RunFolder(tmp_path / "third")
+    assert third.adopt(folder, here, there)
+    assert third.done
+    with pytest.raises(ValueError, match=r"model\.pt is missing or was changed"):
+        third.weights()
+
+
 def test_checkpoints_are_checked(folder: RunFolder) -> None:
     assert folder.load_checkpoint() is None
     folder.save_checkpoint({"epoch": 3, "weights": torch.ones(4)})

@@ -65,7 +65,8 @@ def compare(
     learning_rate: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Initial learning rate; it decreases to 0. Default: 3e-3 or more, by the batch size."
+            min=0,
+            help="Maximum learning rate; it starts and ends at 0. Default: 3e-3 or more, by batch size.",
         ),
     ] = None,
     activation_lr: Annotated[
@@ -157,8 +158,9 @@ def compare(
         return
     console = console_of_this_process()
     console.print(found.board.table(found.title))
-    for text in (found.verdict, found.board.test, f"All runs are in {found.folder}."):
-        console.print(text, soft_wrap=True)
+    for text in (found.verdict, found.board.test, found.tuning, f"All runs are in {found.folder}."):
+        if text:
+            console.print(text, soft_wrap=True)
     best = found.folder / "best"
     rows = "new.csv" if table is not None else "rows.csv"
     console.print(

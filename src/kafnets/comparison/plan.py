@@ -72,9 +72,14 @@ class Plan:
         return self.output / self.networks[0].experiment / self.networks[0].profile
 
     @property
+    def untuned(self) -> Path:
+        """The folder of the same comparison without tuning, if activations are tuned."""
+        return self.folder.with_name(self.folder.name.rpartition(TUNED)[0])
+
+    @property
     def trials(self) -> Path:
         """The folder of trials, if activations are tuned: the same for every number of trials."""
-        return self.folder.with_name(self.folder.name.rpartition(TUNED)[0] + TRIALS)
+        return self.untuned.with_name(self.untuned.name + TRIALS)
 
     def splits(self, seed: int) -> Splits:
         """The division of the data by a seed."""

@@ -558,10 +558,10 @@ function everything() {
   stop();
   const found = comparison();
   const seeds = found.rows.reduce((total, row) => total + row.runs.length, 0);
-  const hidden = found.hidden.length ? `hidden layers ${found.hidden.join("-")}` : "no hidden layers";
+  const hidden = found.tuning ? "tuned hidden layers" : found.hidden.length ? `hidden layers ${found.hidden.join("-")}` : "no hidden layers";
   put(byId("summary"), `${found.name}: ${found.task}, ${found.rows.length} activations, ${seeds} runs, ${hidden}.`);
   put(byId("verdict"), found.verdict);
-  put(byId("ranking-note"), [`Mean ± standard deviation over seeds of the test ${found.metric}.`, found.test,
+  put(byId("ranking-note"), [`Mean ± standard deviation over seeds of the test ${found.metric}.`, found.test, found.tuning && `${found.tuning}.`,
     data.skipped.length + data.unfinished.length ? "Some run folders are unfinished or were skipped: see below." : ""].join(" "));
   ranking();
   curves();

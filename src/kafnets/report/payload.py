@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kafnets.comparison.ranking import REFERENCE, rank, stored_step_times
+from kafnets.comparison.tuned import summary
 from kafnets.inspection.bands import band
 from kafnets.inspection.curves import BINS, SIDE, LearnedFunctions, titles
 from kafnets.inspection.describe import describe_functions
@@ -78,11 +79,18 @@ def payload(found: Collection, title: str) -> tuple[dict[str, Any], str]:
 
 
 def _comparisons(runs: list[Run], packed: Packed) -> Iterable[dict[str, Any]]:
-    """One per depth. What has no hidden layers, as trees, is compared with networks of every depth."""
+    """One per depth. What has no hidden layers, as trees, is compared with networks of every depth.
+
+    Networks whose widths were tuned are compared with each other: their depth is the same.
+    """
     experiment, profile, data, target, *_ = runs[0].comparison
     named = f"{data}, predicting {target} ({profile})" if target else f"{data} ({profile})"
     if experiment != "compare":
         named = f"{experiment}, {profile} profile, {data}"
+    tuning = summary(runs[0].path.parents[1])
+    if tuning:
+        yield _comparison(named, runs, packed, tuning)
+        return
     depths = list(dict.fromkeys(run.record.hidden for run in runs if run.record.hidden)) or [()]
     for hidden in depths:
         chosen = [run for run in runs if run.record.hidden in (hidden, ())]
@@ -90,7 +98,7 @@ def _comparisons(runs: list[Run], packed: Packed) -> Iterable[dict[str, Any]]:
         yield _comparison(named + depth, chosen, packed)
 
 
-def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
+def _comparison(name: str, runs: list[Run], packed: Packed, tuning: str = "") -> dict[str, Any]:
     labels: dict[str, list[Run]] = {}
     for run in runs:
         labels.setdefault(run.record.label, []).append(run)
@@ -114,6 +122,7 @@ def _comparison(name: str, runs: list[Run], packed: Packed) -> dict[str, Any]:
         "reference": reference,
         "test": board.test,
         "verdict": board.verdict,
+        "tuning": tuning,
         "also": list(also),
         "task": task,
         "turn": "iteration" if task == "control" else "epoch",

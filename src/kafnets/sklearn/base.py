@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from kafnets.data.scaling import RobustScaling, Scaling
 from kafnets.data.splits import Part, Task
 from kafnets.networks import Activation
-from kafnets.nn.averaged import Link
 from kafnets.sklearn.importances import importances
-from kafnets.sklearn.validation import checked_rows
+from kafnets.sklearn.validation import Weights, checked_rows, outputs_for, weighted
 from kafnets.train.architecture import Architecture, columns_to_embed, embeddings_of, link_of
 from kafnets.train.loop import Training, fit
 from kafnets.train.losses import SQUARED_ERROR
@@ -28,6 +27,9 @@ from kafnets.train.settings import Settings
 
 DECAY_OF_PASSES = 0.01
 """AdamW's usual one, for ``partial_fit``."""
+
+Checked = tuple[NDArray[np.float64], NDArray[Any], Weights, dict[str, Any]]
+"""Features as numbers, the target that networks learn, weights, and what a predictor has to know."""
 
 
 class Kafnet(BaseEstimator):  # type: ignore[misc]
@@ -170,7 +172,10 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             | changes
         )
 
-    def _architecture(self, X: NDArray[np.float64], outputs: int, link: Link, members: int) -> Architecture:
+    def _built(
+        self, X: NDArray[np.float64], outputs: int, seed: int, members: int, task: Task, **what: Any
+    ) -> tuple[Architecture, torch.nn.Module]:
+        """A network, or several that are averaged, with initial weights."""
         options = self.activation_options
         if not isinstance(options, Mapping | None):
             raise TypeError(f"activation_options must be a dictionary, or None, got {options!r}")
@@ -181,34 +186,41 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         embeddings = embeddings_of(self.embedding, self.n_members, shared=self.share_weights)[:members]
         shared = members if self.share_weights else 1
         embedded = columns_to_embed(X) if any(embeddings) else ()
-        what = X.shape[1], hidden, outputs, self.activation, options, self.dropout
-        return Architecture(*what, embeddings, embedded, link, shared)
-
-    def _learn(
-        self,
-        X: NDArray[np.float64],
-        target: NDArray[Any],
-        weight: NDArray[np.float64] | None,
-        task: Task,
-        *,
-        calibrate: bool = False,
-        **what: Any,
-    ) -> None:
-        """Train the network, or those that are averaged, with the recipe."""
-        seed, known = _seed(self.random_state), self._known(goes_on=self.warm_start)
-        if weight is not None:
-            X, target, weight = (each[weight > 0] for each in (X, target, weight))
-            weight = (weight / weight.mean()).astype(np.float32)
-        outputs = _outputs_for(target, task, what["classes"], known)
         link = link_of(task, what.get("loss", SQUARED_ERROR))
-        shape = self._architecture(X, outputs, link, self.n_members) if known is None else known.architecture
-        module = shape.build(torch.Generator().manual_seed(seed)) if known is None else self.module_
+        first = X.shape[1], hidden, outputs, self.activation, options, self.dropout
+        shape = Architecture(*first, embeddings, embedded, link, shared)
+        return shape, shape.build(torch.Generator().manual_seed(seed))
+
+    def _ready(
+        self, X: Any, target: Any, seed: int, known: Predictor | None, task: Task, **what: Any
+    ) -> tuple[Architecture, torch.nn.Module, Settings]:
+        """What ``fit`` trains, and how. Mistakes in the estimator's arguments are told now."""
+        outputs = outputs_for(target, task, what["classes"], known)
         settings = self._settings(
             patience=self.patience if self.early_stopping else None,
             keep=RECIPE.keep,
             schedule=RECIPE.schedule,
             regularization_schedule=RECIPE.regularization_schedule,
         )
+        settings.deciding(task)
+        if known is not None:
+            return known.architecture, self.module_, settings
+        return *self._built(X, outputs, seed, self.n_members, task, **what), settings
+
+    def _learn(
+        self,
+        X: NDArray[np.float64],
+        target: NDArray[Any],
+        weight: Weights,
+        task: Task,
+        *,
+        calibrate: bool = False,
+        **what: Any,
+    ) -> None:
+        """Train the network, or those that are averaged, with the recipe."""
+        seed, known = seed_of(self.random_state), self._known(goes_on=self.warm_start)
+        X, target, weight = weighted(X, target, weight)
+        shape, module, settings = self._ready(X, target, seed, known, task, **what)
         shown = FitProgress(self.verbose)
         trained, scaling = fit_members(
             module,
@@ -216,7 +228,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
             target,
             settings,
             task=task,
-            classes=outputs,
+            classes=shape.outputs,
             weight=weight,
             scaling=None if known is None else known.scaling,
             validation_fraction=self.validation_fraction,
@@ -235,22 +247,20 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         self,
         X: NDArray[np.float64],
         target: NDArray[Any],
-        weight: NDArray[np.float64] | None,
+        weight: Weights,
         task: Task,
         **what: Any,
     ) -> None:
         """One pass through these rows, from where the last one ended."""
-        outputs = _outputs_for(target, task, what["classes"], self._known(goes_on=True))
+        outputs = outputs_for(target, task, what["classes"], self._known(goes_on=True))
         if not hasattr(self, "predictor_"):
             if len(X) < 2:
                 raise ValueError(
                     "the first partial_fit needs more rows to compute the scaling of features, got "
                     "n_samples=1"
                 )
-            self._seed_ = _seed(self.random_state)
-            link = link_of(task, what.get("loss", SQUARED_ERROR))
-            shape = self._architecture(X, outputs, link, members=1)
-            module = shape.build(torch.Generator().manual_seed(self._seed_))
+            self._seed_ = seed_of(self.random_state)
+            shape, module = self._built(X, outputs, self._seed_, 1, task, **what)
             scaling = RobustScaling.of(X)
             self.predictor_ = Predictor(module.eval(), shape, scaling=scaling, task=task, **what)
         before = getattr(self, "_state_", None)
@@ -281,17 +291,6 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         self.best_epoch_ = trained.best_epoch
 
 
-def _outputs_for(target: NDArray[Any], task: Task, classes: Any, known: Predictor | None) -> int:
-    """Of a network, which must be those of the one that there is."""
-    single = len(classes) if task == "multiclass" else 1
-    found = single if target.ndim == 1 else target.shape[1]
-    if known is not None and (known.task, known.architecture.outputs) != (task, found):
-        raise ValueError(
-            f"y must be as it was before, for {known.task} with {known.architecture.outputs} outputs, got "
-            f"{task} with {found}"
-        )
-    return found
-
-
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
+    """A number that a seed or a generator gives."""
     return int(check_random_state(random_state).randint(2**31 - 1))

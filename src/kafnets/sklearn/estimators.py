@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kafnets.networks import Activation
-from kafnets.sklearn.base import Kafnet
+from kafnets.sklearn.base import Checked, Kafnet
 from kafnets.sklearn.validation import checked_pair, checked_rows, weights_of, with_arguments_of
 from kafnets.train.losses import Loss
 from kafnets.train.predictor import Predictor
@@ -50,8 +50,8 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             every second network; or a sequence of these with one for each network.
         epochs: maximum number of epochs.
         batch_size: batch size; "auto": rows / 32, clipped to 32-256.
-        learning_rate: initial learning rate of AdamW; "auto": 3e-3 for a batch size of 32, growing with its
-            square root.
+        learning_rate: maximum learning rate of AdamW: in ``fit`` it starts at 0 and follows several cosines.
+            "auto": 3e-3 for a batch size of 32, growing with its square root.
         weight_decay: of weights and of those parameters of activations to which weight decay applies; "auto":
             0.5, and 0.01 in ``partial_fit``.
         dropout: probability of dropout after each hidden layer in the first epoch.
@@ -134,31 +134,19 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
             sample_weight: weight of each row, in training and in the choice of the best epoch.
         """
         known = self._known(goes_on=self.warm_start)
-        features, labels, encoding = self._checked(X, y, known)
-        if known is None:
-            self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(labels)
-        if len(self.classes_) < 2 and labels.ndim == 1:
-            raise ValueError(f"y must have two classes or more, got one class: {self.classes_.tolist()[0]!r}")
-        weight = weights_of(sample_weight, features, self.class_weight, labels)
-        what = self._what(labels) | {"encoding": encoding, "calibrate": self.calibrate_probabilities}
-        self._learn(features, self._numbers(labels), weight, **what)
+        features, target, weight, what = self._checked(X, y, sample_weight, known)
+        self._learn(features, target, weight, **what, calibrate=self.calibrate_probabilities)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass through these rows. The first call needs all ``classes``, unless ``y`` has them all."""
-        known = self._known(goes_on=True)
-        features, labels, encoding = self._checked(X, y, known)
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at once: for partial_fit, give a dictionary"
             )
-        if known is None:
-            given = labels if classes is None else np.asarray(classes)
-            self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(given)
-            if len(self.classes_) < 2 and labels.ndim == 1:
-                raise ValueError(f"classes must be two or more, got one class: {self.classes_.tolist()[0]!r}")
-        weight = weights_of(sample_weight, features, self.class_weight, labels)
-        self._learn_a_little(features, self._numbers(labels), weight, **self._what(labels), encoding=encoding)
+        known = self._known(goes_on=True)
+        features, target, weight, what = self._checked(X, y, sample_weight, known, classes, "classes")
+        self._learn_a_little(features, target, weight, **what)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -169,7 +157,28 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
     def _settings(self, **changes: Any) -> Settings:
         return super()._settings(metric=self.metric, **changes)
 
-    def _checked(self, X: Any, y: Any, known: Predictor | None) -> tuple[Any, NDArray[Any], Any]:
+    def _checked(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Predictor | None,
+        classes: Any = None,
+        told: str = "y",
+    ) -> Checked:
+        features, labels, encoding = self._labels(X, y, known)
+        if known is None:
+            given = labels if classes is None else np.asarray(classes)
+            self.classes_ = np.arange(labels.shape[1]) if labels.ndim == 2 else np.unique(given)
+        if len(self.classes_) < 2 and labels.ndim == 1:
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"{told} must have two classes or more, got one class: {only!r}")
+        weight = weights_of(sample_weight, features, self.class_weight, labels)
+        task = "multilabel" if labels.ndim == 2 else "binary" if len(self.classes_) == 2 else "multiclass"
+        what = {"task": task, "classes": tuple(self.classes_.tolist()), "encoding": encoding}
+        return features, self._numbers(labels), weight, what
+
+    def _labels(self, X: Any, y: Any, known: Predictor | None) -> tuple[Any, NDArray[Any], Any]:
         features, y, encoding = checked_pair(self, X, y, known, y_numeric=False)
         kind = type_of_target(y, input_name="y")
         if kind == "multilabel-indicator":
@@ -197,11 +206,6 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
                 f"y holds {unknown.tolist()[0]!r}, which is not among the classes {self.classes_.tolist()}"
             )
         return np.searchsorted(self.classes_, labels).astype(np.int64)
-
-    def _what(self, labels: NDArray[Any]) -> dict[str, Any]:
-        classes = tuple(self.classes_.tolist())
-        task = "binary" if len(classes) == 2 else "multiclass"
-        return {"task": "multilabel" if labels.ndim == 2 else task, "classes": classes}
 
 
 class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
@@ -256,10 +260,7 @@ class KafnetRegressor(RegressorMixin, Kafnet):  # type: ignore[misc]
     def _settings(self, **changes: Any) -> Settings:
         return super()._settings(loss=self.loss, quantile=self.quantile, **changes)
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, known: Predictor | None
-    ) -> tuple[Any, NDArray[np.float32], Any, dict[str, Any]]:
-        """Features, the scaled target, weights, and what a predictor has to know."""
+    def _checked(self, X: Any, y: Any, sample_weight: Any, known: Predictor | None) -> Checked:
         loss = Loss(self.loss, self.quantile)
         features, y, encoding = checked_pair(self, X, y, known, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)

@@ -14,12 +14,15 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from kafnets.checks import is_number
 from kafnets.data.encoding import Encoding
 from kafnets.data.reading import frame_of
+from kafnets.data.splits import Task
 from kafnets.train.inputs import numbers_of_rows
 from kafnets.train.predictor import Predictor
 
 NUMBERS: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 """What features of an array have to be: NaN is a gap."""
 
+Weights = NDArray[np.floating] | None
+"""Of rows; None if all are the same."""
 
 REMEDIES = {
     "could not convert string to float": "in X: give numbers, or a DataFrame, whose columns may be text",
@@ -69,13 +72,27 @@ def checked_rows(estimator: Any, X: Any, known: Predictor) -> Any:
         return validate_data(estimator, X, reset=False, **({"skip_check_array": True} if table else NUMBERS))
 
 
+def outputs_for(target: NDArray[Any], task: Task, classes: Any, known: Predictor | None) -> int:
+    """Of a network, which must be those of the one that there is."""
+    single = len(classes) if task == "multiclass" else 1
+    found = single if target.ndim == 1 else target.shape[1]
+    if known is not None and (known.task, known.architecture.outputs) != (task, found):
+        raise ValueError(
+            f"y must be as it was before, for {known.task} with {known.architecture.outputs} outputs, got "
+            f"{task} with {found}"
+        )
+    return found
+
+
 def _check_target(y: Any, *, numeric: bool) -> None:
-    """Raise for gaps and for text in place of numbers, of which scikit-learn's messages tell neither row nor
-    remedy. All other mistakes are left to it.
+    """Raise for names of columns, gaps, and text in place of numbers, of which scikit-learn's messages tell
+    neither row nor remedy. All other mistakes are left to it.
     """
     if y is None or hasattr(y, "toarray"):
         return
     given = np.asarray(y)
+    if given.ndim == 0:
+        raise ValueError(f"y must be a sequence with the target of each row, got {y!r}")
     gaps = np.argwhere(_is_gap(given))
     if gaps.size:
         raise ValueError(f"Input y contains NaN, first in row {gaps[0][0]}: omit rows without a target")
@@ -122,6 +139,17 @@ def weights_of(
             )
         return None if (found == found[0]).all() else found
     raise ValueError(f"class_weight must be 'balanced', a dictionary or None, got {class_weight!r}")
+
+
+def weighted(
+    features: NDArray[np.float64], target: NDArray[Any], weight: Weights
+) -> tuple[NDArray[np.float64], NDArray[Any], Weights]:
+    """The rows with a weight, which is 1 on average."""
+    if weight is None:
+        return features, target, None
+    counted = weight > 0
+    weight = weight[counted]
+    return features[counted], target[counted], (weight / weight.mean()).astype(np.float32)
 
 
 def _checked_sample_weight(given: Any, features: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,6 +93,24 @@ class RunFolder:
             _digest_of(self.path / name) == digests.get(name, "none") for name in (CONFIG, SHAPES, REPORT)
         )
 
+    def adopt(self, other: "RunFolder", config: dict[str, Any], of_other: dict[str, Any]) -> bool:
+        """Copy a run that was finished under another name, if there is one with the same settings.
+
+        Args:
+            other: its folder.
+            config: of this run, which names settings as they are called here.
+            of_other: the same settings as they are called there.
+        """
+        if not other.done or other.config() != json.loads(_as_json(of_other)):
+            return False
+        self.begin(config)
+        for path in (other.path / name for name in (MODEL, SHAPES, REPORT)):
+            if path.is_file():  # weights may have been deleted
+                self._write(path.name, path.read_bytes())
+        digests = other._there(DONE)["sha256"] | {CONFIG: _digest_of(self.path / CONFIG)}
+        self._mark_done(digests)
+        return True
+
     def save_checkpoint(self, state: dict[str, Any]) -> None:
         """After each epoch."""
         content = _saved(state)
@@ -122,7 +140,9 @@ class RunFolder:
         np.savez_compressed(stream, **shapes)  # type: ignore[arg-type]
         self._write(SHAPES, stream.getvalue())
         self._write(REPORT, _as_json(report))
-        digests = {name: _digest_of(self.path / name) for name in (CONFIG, MODEL, SHAPES, REPORT)}
+        self._mark_done({name: _digest_of(self.path / name) for name in (CONFIG, MODEL, SHAPES, REPORT)})
+
+    def _mark_done(self, digests: dict[str, str | None]) -> None:
         self._write(DONE, _as_json({"sha256": digests}))
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 

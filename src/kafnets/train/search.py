@@ -112,8 +112,10 @@ def search(
 
     Args:
         path: of the file that they are stored in.
-        budget: of all calls together. The first trial is always carried out.
-        tried: gives score and loss in validation for arguments; a ``FloatingPointError`` counts as diverged.
+        budget: of all calls together. The first trial, the setting as it was given, is always carried out.
+            One that was interrupted does not count.
+        tried: gives score and loss in validation for arguments; a ``FloatingPointError``, or a score of NaN,
+            counts as diverged.
         activation: as for :func:`suggested`.
         depth: as for :func:`suggested`.
         seed: of the search.
@@ -123,24 +125,29 @@ def search(
     import optuna
 
     def objective(trial: Any) -> float:
-        parameters = suggested(trial, activation, depth) if trial.number else {}
+        given_was_tried = any(not each.parameters for each in past)
+        parameters = suggested(trial, activation, depth) if given_was_tried else {}
         trial.set_user_attr("parameters", parameters)
         try:
             score, loss = tried(arguments_of(parameters))
         except FloatingPointError as error:
             raise optuna.TrialPruned(str(error)) from error
+        if math.isnan(score):  # which Optuna would not count, however often it comes
+            raise optuna.TrialPruned("the score is NaN")
         trial.set_user_attr("loss", loss)
         return score
 
     with _quiet():
         study = _study(path, seed)
         shown = bar(total=budget.trials, unit="trial", desc=what) if progress else None
-        while not (past := _trials(study)) or not _spent(budget, past):
+        try:
+            while not (past := _trials(study)) or not _spent(budget, past):
+                if shown is not None:
+                    shown.update(len(past) - shown.n)
+                study.optimize(objective, n_trials=1)
+        finally:
             if shown is not None:
-                shown.update(len(past) - shown.n)
-            study.optimize(objective, n_trials=1)
-        if shown is not None:
-            shown.close()
+                shown.close()
     return past
 
 
@@ -181,23 +188,23 @@ def _trials(study: Any) -> list[Trial]:
     found = [each for each in study.trials if each.state.name in ("COMPLETE", "PRUNED")]
     return [
         Trial(
-            each.number,
+            number,
             each.user_attrs["parameters"],
             each.value if each.state.name == "COMPLETE" else None,
             each.user_attrs.get("loss", math.nan),
             each.duration.total_seconds(),
         )
-        for each in found
+        for number, each in enumerate(found)
     ]
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Optuna tells of each trial, unless it is told not to, for as long as the block runs."""
+    """While the block runs, Optuna logs neither trials nor tracebacks of errors, which are raised anyway."""
     import optuna
 
     before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         yield
     finally:

@@ -53,8 +53,8 @@ class Settings:
         metric: the validation score that determines the best epoch and when to stop: "accuracy" or "auc"
             for two classes, "loss" for all tasks. None: the AUC for two classes, the accuracy for more, R²
             for regression or, with another loss than the squared error, the loss.
-        learning_rate: initial learning rate of the optimizer. "auto": 3e-3 for a batch size of 32, growing
-            with its square root.
+        learning_rate: of the optimizer; with a ``schedule``, the maximum. "auto": 3e-3 for a batch size of
+            32, growing with its square root.
         weight_decay: of weights, and of those parameters of activations to which weight decay applies; see
             ``kafnets.param_groups``. "auto", for AdamW: such that a parameter with zero gradient shrinks by a
             factor of e over all epochs, for any number of steps; at most 1.
