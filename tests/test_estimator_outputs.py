@@ -158,7 +158,7 @@ def test_calibrated_probabilities(tmp_path: Path) -> None:
     options: dict[str, Any] = {"epochs": 60, "dropout": 0.0, "weight_decay": 0.0, "refit": False}
     options |= {"early_stopping": False, "label_smoothing": 0.0, "random_state": 0, "learning_rate": 0.01}
     options["n_members"] = 2
-    plain = KafnetClassifier((40,), **options).fit(rows, y)
+    plain = KafnetClassifier((40,), calibrate_probabilities=False, **options).fit(rows, y)
     model = KafnetClassifier((40,), calibrate_probabilities=True, **options).fit(rows, y)
     before, after = (log_loss(wanted, each.predict_proba(fresh)) for each in (plain, model))
     assert after <= before + 1e-3
@@ -173,6 +173,27 @@ def test_calibrated_probabilities(tmp_path: Path) -> None:
     assert log_loss(wanted, sharp.predict_proba(fresh)) <= min(before, after) + 1e-6
     with pytest.raises(ValueError, match="calibrate_probabilities needs held-out rows"):
         KafnetClassifier(calibrate_probabilities=True).fit(rows[:30], y[:30])
+
+
+def test_smoothed_labels_are_calibrated_by_default() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(1200, 4))
+    labels = (features[:, 0] > 0).astype(int)
+    options: dict[str, Any] = {"epochs": 20, "n_members": 2, "random_state": 0}
+    default, plain, unsmoothed = (
+        KafnetClassifier((20,), **options, **each).fit(features[:400], labels[:400])
+        for each in ({}, {"calibrate_probabilities": False}, {"metric": "loss"})
+    )
+    fresh, wanted = features[400:], labels[400:]
+    assert default.predictor_.temperature < 1 == plain.predictor_.temperature
+    assert unsmoothed.predictor_.temperature == 1
+    before, after = (log_loss(wanted, each.predict_proba(fresh)) for each in (plain, default))
+    assert after < 0.9 * before
+    np.testing.assert_array_equal(default.predict(fresh), plain.predict(fresh))
+    few = KafnetClassifier((20,), **options).fit(features[:9], labels[:9])  # none are held out
+    assert few.predictor_.temperature == 1
+    with pytest.raises(TypeError, match="calibrate_probabilities must be True, False or 'auto', got 'yes'"):
+        KafnetClassifier(calibrate_probabilities="yes").fit(features, labels)
 
 
 def test_importances_have_names() -> None:

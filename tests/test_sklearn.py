@@ -177,16 +177,15 @@ def test_options_that_are_none() -> None:
 
 def test_the_best_epoch_is_found_on_held_out_rows_and_all_rows_are_learned_from() -> None:
     features, labels = load_breast_cancer(return_X_y=True)
-    model = KafnetClassifier((10,), epochs=8, n_members=1, random_state=0).fit(features, labels)
+    options: dict[str, Any] = {"n_members": 1, "calibrate_probabilities": False, "random_state": 0}
+    model = KafnetClassifier((10,), epochs=8, **options).fit(features, labels)
     best = max(model.history_, key=lambda row: (row["validation_auc"], -row["validation_loss"], row["epoch"]))
     assert (model.best_epoch_, model.n_epochs_) == (best["epoch"], 8)
     np.testing.assert_array_equal(model.scaling_.median, np.median(features, axis=0))
-    kept = KafnetClassifier((10,), epochs=8, refit=False, n_members=1, random_state=0).fit(features, labels)
+    kept = KafnetClassifier((10,), epochs=8, refit=False, **options).fit(features, labels)
     assert kept.history_ == model.history_
     assert (kept.scaling_.median != model.scaling_.median).any()  # of the rows that were learned from
-    again = KafnetClassifier(
-        (10,), epochs=model.best_epoch_, validation_fraction=None, n_members=1, random_state=0
-    )
+    again = KafnetClassifier((10,), epochs=model.best_epoch_, validation_fraction=None, **options)
     again.fit(features, labels)
     np.testing.assert_array_equal(again.predict_proba(features), model.predict_proba(features))
     assert not any(name.startswith("validation") for name in again.history_[0])

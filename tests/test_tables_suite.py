@@ -12,7 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.tables import calibration, ingredients, page, probabilities, rivals, run, suite, summary
+from benchmarks.tables import (
+    calibration,
+    comparisons,
+    ingredients,
+    page,
+    probabilities,
+    rivals,
+    run,
+    suite,
+    summary,
+)
 from benchmarks.tables.tuned import Tuned
 from kafnets import data
 from kafnets.data import tables
@@ -217,7 +227,7 @@ def test_the_page_says_what_is_stored() -> None:
     root = Path(__file__).parents[1]
     text = (root / page.PAGE).read_text(encoding="utf-8")
     assert page.page(text, root) == text
-    assert text.count("<!-- generated: tables-") == 12
+    assert text.count("<!-- generated: tables-") == 18
     assert (root / ingredients.PICTURE).exists()
     assert ingredients.PICTURE.name in text
 
@@ -349,32 +359,41 @@ def test_log_losses_beside_errors() -> None:
     own += [line for method in probabilities.METHODS for line in lines(method, 0.3, 0.2, "validation", names)]
     told = probabilities.table(own)
     assert '| `metric="loss"` | 0.750 | 0.750 to 0.750 | 0.062 | 2.000 | 2.000 to 2.000 |' in told
-    confirmed = lines("kafnets", 0.4, 0.1, "test", page.TABLES[:6]) + lines(
-        "mlp", 0.5, 0.1, "test", page.TABLES
-    )
-    assert "| mlp | 6 | 0.800 | 0.800 to 0.800 | 0.031 | 6 of 6 |" in probabilities.beside(confirmed, ["mlp"])
+    confirmed = lines("kafnets", 0.6, 0.1, "test", comparisons.TABLES[:6])
+    confirmed += lines("mlp", 0.5, 0.1, "test", comparisons.TABLES)
+    assert probabilities.beside(confirmed, ["kafnets", "mlp"]) == "Not finished yet."
+    calibrated = lines(probabilities.CALIBRATED, 0.4, 0.1, "test", comparisons.TABLES[:6])
+    confirmed += [line for line in calibrated if line["division"] < 3]
+    told = probabilities.beside(confirmed, ["kafnets", "mlp"])
+    assert "| kafnets, not calibrated | 6 | 0.667 | 0.667 to 0.667 | 0.031 | 6 of 6 |" in told
+    assert "| mlp | 6 | 0.800 | 0.800 to 0.800 | 0.031 | 6 of 6 |" in told
+    assert "on the first 3 of 5 divisions." in told
 
 
 def test_methods_are_ranked_where_all_have_been_run() -> None:
-    first, second, third = page.TABLES[:3]
+    first, second, third = comparisons.TABLES[:3]
     found = {
         "kafnets": {first: 0.1, second: 0.2, third: 0.3},
         "mlp": {first: 0.2, second: 0.1},
         "forest": {first: 0.3, second: 0.3, third: 0.1},
     }
-    told = page.ranked({suite.DIVISIONS: found}, page.DEFAULTS)
+    told = comparisons.ranked({suite.DIVISIONS: found}, comparisons.DEFAULTS)
     assert "| mlp | 2 | 1.50 | 1.000 |" in told
     assert "Over 2 of 28 tables.\n\nNot finished yet: kafnets-before, boosting, lightgbm." in told
-    assert page.ranked({suite.DIVISIONS: found}, page.MEMBERS) == "Not finished yet: realmlp-td-6."
-    assert "| **0.1** |" in page.errors_by_table(found)
+    assert (
+        comparisons.ranked({suite.DIVISIONS: found}, comparisons.MEMBERS) == "Not finished yet: realmlp-td-6."
+    )
+    assert "| **0.1** |" in comparisons.errors_by_table(found)
 
 
-def finished(method: str, errors: list[float], tables: int = len(page.TABLES)) -> list[dict[str, object]]:
+def finished(
+    method: str, errors: list[float], tables: int = len(comparisons.TABLES)
+) -> list[dict[str, object]]:
     """Runs of the first divisions, each with its error, the same on all confirmation tables."""
     return [
         {"table": table, "method": method, "division": division, "part": "test", "rows": [100, 20]}
         | {"scores": {"error": error}}
-        for table in page.TABLES[:tables]
+        for table in comparisons.TABLES[:tables]
         for division, error in enumerate(errors)
     ]
 
@@ -388,9 +407,9 @@ def test_methods_with_fewer_divisions_are_compared_on_these() -> None:
         *finished("kafnets:pact", [0.3, 0.1, 0.9], tables=5),  # not on all tables: not counted
         *finished("kafnets:periodic", [0.3]),
     ]
-    complete, five, some, three, fewest, two, left = page.ranked(page.by_divisions(lines), page.RECIPE).split(
-        "\n\n"
-    )
+    complete, five, some, three, fewest, two, left = comparisons.ranked(
+        comparisons.by_divisions(lines), comparisons.RECIPE
+    ).split("\n\n")
     assert five == "Over 28 of 28 tables."
     assert "| kafnets:relu | 28 | 1.00 | 1.429 |" in complete
     assert "kafnets:mish" not in complete
@@ -410,17 +429,17 @@ def test_few_divisions_of_all_tables_are_shown_beside_all_of_few() -> None:
         *finished("tabm", [0.2] * suite.DIVISIONS, tables=8),
         *finished("tabm", [0.3, 0.3]),
     ]
-    told = page.beside(page.by_divisions(lines), lines)
+    told = comparisons.beside(comparisons.by_divisions(lines), lines)
     assert told.startswith("tabm:")
     assert "Over 8 of 28 tables." in told
     assert told.endswith("Over 28 of 28 tables, on the first 2 of 5 divisions: preliminary.")
-    alone = lines[: 5 * len(page.TABLES)]
-    assert page.beside(page.by_divisions(alone), alone) == ""
+    alone = lines[: 5 * len(comparisons.TABLES)]
+    assert comparisons.beside(comparisons.by_divisions(alone), alone) == ""
 
 
 def test_a_single_division_is_shown_beside() -> None:
     lines = [*finished("kafnets", [0.1, 0.4]), *finished("tabm", [0.2], tables=8)]
-    told = page.beside(page.by_divisions(lines), lines)
+    told = comparisons.beside(comparisons.by_divisions(lines), lines)
     assert told.startswith("tabm:")
     assert "| tabm | 8 | 2.00 | 0.500 |" in told
     assert told.endswith("Over 8 of 28 tables, on the first of 5 divisions: preliminary.")

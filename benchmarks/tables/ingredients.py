@@ -85,24 +85,23 @@ def effects(lines: Lines, methods: Iterable[str] = LEFT_OUT) -> list[summary.Pai
 def table(lines: Lines) -> str:
     """In Markdown: a row per ingredient."""
     head = ["ingredient", "instead", "tables", "error without / with", "95 % interval", "p (Holm)"]
-    return _table(lines, LEFT_OUT, head, [[*LEFT_OUT[each.method], *_row(each)] for each in effects(lines)])
+    return _table(lines, LEFT_OUT, head, [[*LEFT_OUT[each.method], *_cells(each)] for each in effects(lines)])
 
 
 def added_table(lines: Lines) -> str:
     """In Markdown: a row per addition."""
     head = ["addition", "tables", "error with / without", "95 % interval", "p (Holm)"]
-    return _table(lines, ADDED, head, [[ADDED[each.method], *_row(each)] for each in effects(lines, ADDED)])
+    return _table(lines, ADDED, head, [[ADDED[each.method], *_cells(each)] for each in effects(lines, ADDED)])
 
 
-def _row(each: summary.Pair) -> list[str]:
-    low, high = each.interval
-    return [str(each.tables), f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{each.p:.2g}"]
+def _cells(each: summary.Pair) -> tuple[str, ...]:
+    return (str(each.tables), *each.cells())
 
 
 def _table(lines: Lines, methods: Iterable[str], head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     covered = len(errors(lines, methods)[DEFAULT])
     told = f"Over {covered} of {len(TABLES)} development tables, one division each; exploratory."
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)) + f"\n\n{told}"
+    return f"{summary.markdown(head, rows)}\n\n{told}"
 
 
 def picture(lines: Lines) -> Figure:

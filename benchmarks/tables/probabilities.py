@@ -21,8 +21,10 @@ DIVISIONS, LIMIT = 2, 1500
 """How often each table is divided, and how many rows are learned from at most."""
 
 DEFAULT = "kafnets"
+"""Before calibration became a part of it."""
+CALIBRATED = "kafnets:calibrated"
 METHODS = {
-    "kafnets:calibrated": "`calibrate_probabilities=True`",
+    CALIBRATED: "`calibrate_probabilities=True`",
     "kafnets:by-loss": '`metric="loss"`',
 }
 """By method: what is not the default."""
@@ -39,17 +41,9 @@ def runs() -> Iterator[Run]:
 
 def table(lines: Lines) -> str:
     """In Markdown: log-losses and errors of each over those of the default."""
-    rows = [
-        [
-            "",
-            "log-loss / the default's",
-            "95 % interval",
-            "p (Holm)",
-            "error / the default's",
-            "95 % interval",
-        ]
-    ]
-    rows.append(["---"] * len(rows[0]))
+    interval = "95 % interval"
+    headings = ("", "log-loss / the default's", interval, "p (Holm)", "error / the default's", interval)
+    rows = []
     found = [
         {
             each.method: each.inverse
@@ -59,32 +53,50 @@ def table(lines: Lines) -> str:
     ]
     for method, called in METHODS.items():
         losses, errors = (each[method] for each in found)
-        rows.append([called, *_ratio(losses), f"{losses.p:.2g}", *_ratio(errors)])
-    return _markdown(rows)
+        rows.append((called, *losses.cells(), *errors.cells()[:2]))
+    return summary.markdown(headings, rows)
 
 
 def beside(lines: Lines, methods: Sequence[str]) -> str:
-    """In Markdown: log-losses of the default over those of other methods, on the confirmation tables."""
-    found = summary.errors(lines, suite.GROUPS["confirmation"], "test", score="log_loss")
-    rows = [
-        ["method", "tables", "log-loss, the default's / its", "95 % interval", "p", "lower for the default"]
-    ]
-    rows.append(["---"] * len(rows[0]))
-    for method in methods:
-        (pair,) = summary.pairs({name: found[name] for name in (DEFAULT, method)}, DEFAULT)
-        both = found[DEFAULT].keys() & found[method].keys()
-        lower = sum(found[DEFAULT][name] < found[method][name] for name in both)
-        rows.append([method, str(pair.tables), *_ratio(pair), f"{pair.p:.2g}", f"{lower} of {pair.tables}"])
-    return _markdown(rows)
+    """In Markdown: log-losses of the calibrated default over those of others, on the confirmation tables.
+
+    All are compared on as many divisions as it has finished on all tables.
+
+    Args:
+        lines: stored runs.
+        methods: the others; the first is not calibrated.
+    """
+    confirmed = suite.GROUPS["confirmation"]
+    every = set(summary.errors(lines, confirmed, "test", score="log_loss")[methods[0]])
+    for count in range(suite.DIVISIONS, 1, -1):
+        found = summary.errors(lines, confirmed, "test", count, score="log_loss")
+        if every == set(found.get(CALIBRATED, ())):
+            break
+    else:
+        return "Not finished yet."
+    headings = (
+        "method",
+        "tables",
+        "log-loss, the default's / its",
+        "95 % interval",
+        "p",
+        "lower for the default",
+    )
+    rows = []
+    for method in (each for each in methods if each in found):
+        (pair,) = summary.pairs({name: found[name] for name in (CALIBRATED, method)}, CALIBRATED)
+        both = found[CALIBRATED].keys() & found[method].keys()
+        lower = sum(found[CALIBRATED][name] < found[method][name] for name in both)
+        called = "kafnets, not calibrated" if method == DEFAULT else method
+        rows.append((called, str(pair.tables), *pair.cells(), f"{lower} of {pair.tables}"))
+    told = f"Over the tables of classification, on {_divisions(count)}."
+    return f"{summary.markdown(headings, rows)}\n\n{told}"
 
 
-def _ratio(pair: summary.Pair) -> tuple[str, str]:
-    low, high = pair.interval
-    return f"{pair.ratio:.3f}", f"{low:.3f} to {high:.3f}"
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def _divisions(count: int) -> str:
+    return (
+        "all divisions" if count == suite.DIVISIONS else f"the first {count} of {suite.DIVISIONS} divisions"
+    )
 
 
 def main() -> None:

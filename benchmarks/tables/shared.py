@@ -67,14 +67,11 @@ def table(lines: Lines) -> str:
     """In Markdown: a row per method, and members against one network of more time in a line of their own."""
     found, taken = errors(lines), times(lines)
     against = {each.method: each.inverse for each in summary.pairs(found, ONE)}
-    rows = [["", "error / one network's", "95 % interval", "p (Holm)", "time / one network's"], ["---"] * 5]
-    rows.append([METHODS[ONE], "1", "", "", "1"])
+    headings = ("", "error / one network's", "95 % interval", "p (Holm)", "time / one network's")
+    rows = [(METHODS[ONE], "1", "", "", "1")]
     for method, called in METHODS.items():
         if method != ONE:
-            each = against[method]
-            low, high = each.interval
-            row = [called, f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{each.p:.2g}"]
-            rows.append([*row, f"{taken[method]:.2f}"])
+            rows.append((called, *against[method].cells(), f"{taken[method]:.2f}"))
     longer = {name: found[name] for name in ("kafnets-shared", "kafnets-1-longer")}
     (pair,) = summary.pairs(longer, "kafnets-shared")
     told = (
@@ -83,7 +80,7 @@ def table(lines: Lines) -> str:
         f"epochs: {pair.ratio:.3f} of its errors, from {pair.interval[0]:.3f} to {pair.interval[1]:.3f}, "
         f"p = {pair.p:.2g}."
     )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{told}"
+    return f"{summary.markdown(headings, rows)}\n\n{told}"
 
 
 def main() -> None:

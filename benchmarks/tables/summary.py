@@ -16,6 +16,7 @@ from scipy.stats import rankdata, wilcoxon
 from benchmarks.tables import suite
 from benchmarks.tables.run import OUTPUT, stored
 from kafnets.comparison.statistics import holm
+from kafnets.comparison.table import Table
 
 SAMPLES = 10_000
 LEVEL = 1.02
@@ -50,6 +51,11 @@ class Pair:
         """The other method's errors over the reference's."""
         low, high = self.interval
         return replace(self, ratio=1 / self.ratio, interval=(1 / high, 1 / low))
+
+    def cells(self) -> tuple[str, str, str]:
+        """Of a table: ratio, interval, p-value."""
+        low, high = self.interval
+        return f"{self.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{self.p:.2g}"
 
 
 def errors(
@@ -103,7 +109,11 @@ def pairs(found: Mapping[str, Mapping[str, float]], reference: str) -> list[Pair
 
 
 def ranking(
-    found: Mapping[str, Mapping[str, float]], reference: str, tables: Sequence[str], level: bool = False
+    found: Mapping[str, Mapping[str, float]],
+    reference: str,
+    tables: Sequence[str],
+    level: bool = False,
+    unranked: Mapping[str, Mapping[str, float]] | None = None,
 ) -> str:
     """Methods by mean rank, and the reference against each, as a table in Markdown.
 
@@ -112,20 +122,26 @@ def ranking(
         reference: one of the methods.
         tables: those that ranks are taken over.
         level: tell of each pair whether the reference is at least level, by the plan's rule.
+        unranked: other methods that lack some of the tables; p-values are corrected for them, too.
     """
     ranks = mean_ranks(found, tables)
-    against = {each.method: each for each in pairs(found, reference)}
-    names = ["method", "tables", "mean rank", f"{reference}: error / its error", "95 % interval", "p (Holm)"]
-    rows = [names + ["at least level"] * level]
-    for method in sorted(ranks, key=ranks.__getitem__):
-        row = [method, str(len(found[method])), f"{ranks[method]:.2f}"]
+    every = {**found, **(unranked or {})}
+    against = {each.method: each for each in pairs(every, reference)}
+    p_value = "p (Holm)" if len(against) > 1 else "p"
+    headings = ["method", "tables", "mean rank", f"{reference}: error / its error", "95 % interval", p_value]
+    headings += ["at least level"] * level
+    rows = []
+    for method in [*sorted(ranks, key=ranks.__getitem__), *(unranked or {})]:
+        row = [method, str(len(every[method])), f"{ranks[method]:.2f}" if method in ranks else "-"]
         if each := against.get(method):
-            low, high = each.interval
-            row += [f"{each.ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{each.p:.2g}"]
-            row += ["yes" if each.level else "no"] * level
-        rows.append(row + [""] * (len(rows[0]) - len(row)))
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+            row += [*each.cells(), *["yes" if each.level else "no"] * level]
+        rows.append(row + [""] * (len(headings) - len(row)))
+    return markdown(headings, rows)
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    return Table("", tuple(headings), tuple(map(tuple, rows))).markdown()
 
 
 def _interval(logarithms: NDArray[np.float64]) -> tuple[float, float]:

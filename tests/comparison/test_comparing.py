@@ -170,3 +170,13 @@ def test_one_network_has_nobody_to_share_weights_with(frame: pd.DataFrame, tmp_p
 
 def kaf_functions(folder: Path, seed: int) -> Any:
     return dict(np.load(next(folder.glob(f"kaf-*/seed-{seed}/shapes.npz"))))
+
+
+def test_the_saved_network_is_calibrated(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(generator.normal(size=(900, 2)), columns=["a", "b"])
+    table["y"] = table["a"].gt(-0.4).astype(int) + table["a"].gt(0.4)
+    options: dict[str, Any] = QUICK | {"epochs": 20, "hidden": 10, "seeds": 1}
+    smooth = kafnets.compare(table, "y", output=tmp_path, **options).best
+    plain = kafnets.compare(table, "y", output=tmp_path, label_smoothing=0.0, **options).best
+    assert smooth.temperature < 1 == plain.temperature

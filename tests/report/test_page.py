@@ -233,11 +233,12 @@ def table_network(features: int = 3) -> torch.nn.Sequential:
     """With functions of the first and the last feature, of which the last matters most."""
     generator = torch.Generator().manual_seed(0)
     embedding = KAFEmbedding(features, [0, features - 1], generator=generator)
-    first = torch.nn.Linear(embedding.out_features, 6)
-    with torch.no_grad():
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(0)
+        first, last = torch.nn.Linear(embedding.out_features, 6), torch.nn.Linear(6, 1)
         first.weight.fill_(0.01)
         first.weight[:, features - 1] = 1.0
-    return torch.nn.Sequential(embedding, first, kafnets.KAF(6, dim=-1), torch.nn.Linear(6, 1))
+    return torch.nn.Sequential(embedding, first, kafnets.KAF(6, dim=-1, generator=generator), last)
 
 
 @needs_browser

@@ -34,6 +34,7 @@ from kafnets.train.loop import stepper
 from kafnets.train.predictor import Predictor
 from kafnets.train.processes import device_of
 from kafnets.train.recipe import DROPOUT, HIDDEN, RECIPE, SCALING, STARTS
+from kafnets.train.rows import temperature_by
 from kafnets.train.runs import RunFolder
 from kafnets.train.settings import Settings
 
@@ -161,6 +162,9 @@ class Plan:
         model.load_state_dict(RunFolder(self.output / best.folder).weights())
         clamp = best.settings.clamp_outputs
         predictor = Predictor.of(model, best.architecture(splits), splits, self.target, clamp=clamp)
+        if best.settings.smoothing(splits.task) > 0:  # as the estimators do it
+            temperature = temperature_by(model, splits.validation, splits.task)
+            predictor = replace(predictor, temperature=temperature)
         predictor.save(self.folder / BEST)
 
 

@@ -214,7 +214,7 @@ class Kafnet(BaseEstimator):  # type: ignore[misc]
         weight: Weights,
         task: Task,
         *,
-        calibrate: bool = False,
+        calibrate: bool | Literal["auto"] = False,
         **what: Any,
     ) -> None:
         """Train the network, or those that are averaged, with the recipe."""

@@ -63,7 +63,8 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         class_weight: weight of the rows of each class, such as ``{"ill": 5}``; "balanced": equal total
             weight for all classes.
         calibrate_probabilities: divide the network's outputs by a temperature fitted to the held-out rows,
-            so that ``predict_proba`` is better calibrated; if they do not tell it from 1, it is 1.
+            so that ``predict_proba`` is better calibrated; if they do not tell it from 1, it is 1. Predicted
+            classes do not change. "auto": if labels are smoothed and rows are held out.
         activation_lr: factor on the learning rate for the parameters of activations.
         initialize_biases: draw the initial biases from training rows, so that the inputs of KAFs lie within
             their dictionaries.
@@ -112,7 +113,7 @@ class KafnetClassifier(ClassifierMixin, Kafnet):  # type: ignore[misc]
         *,
         metric: Literal["accuracy", "auc", "loss"] = "accuracy",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        calibrate_probabilities: bool = False,
+        calibrate_probabilities: bool | Literal["auto"] = "auto",
         **others: Any,
     ) -> None:
         super().__init__(hidden, activation, **others)

@@ -1,7 +1,7 @@
 """Several networks that learn from different rows, to be averaged."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def fit_members(
     task: Task,
     validation_fraction: float | None,
     refit: bool = True,
-    calibrate: bool = False,
+    calibrate: bool | Literal["auto"] = False,
     scaling: Scaling | None = None,
     seed: int = 0,
     progress: FitProgress | None = None,
@@ -62,7 +62,7 @@ def fit_members(
         validation_fraction: the share of rows that one network holds out; None: all networks learn from all
             rows, to the last epoch.
         refit: of one network.
-        calibrate: by rows that are held out.
+        calibrate: by rows that are held out; "auto": if there are any, and labels are smoothed.
         scaling: of features; by default, robustly by all rows.
         seed: of the folds, and of the order of rows.
         progress: shows all trainings.
@@ -73,12 +73,13 @@ def fit_members(
     """
     stops = settings.patience is not None
     division = division_of(target, task, validation_fraction, seed, early_stopping=stops)
-    what |= {"task": task, "calibrate": calibrate, "progress": progress}
-    if calibrate and not len(division[1]):
+    wanted = _is_asked_for(calibrate, settings.smoothing(task) > 0 and len(division[1]) > 0)
+    if wanted and not len(division[1]):
         raise ValueError(
             f"calibrate_probabilities needs held-out rows, but validation_fraction={validation_fraction} of "
             f"{len(features)} rows leaves too few: give more rows"
         )
+    what |= {"task": task, "calibrate": wanted, "progress": progress}
     data = features, target
     if not isinstance(model, Averaged):
         return fit_rows(model, *data, division, settings, scaling=scaling, refit=refit, seed=seed, **what)
@@ -92,6 +93,15 @@ def fit_members(
         found, _ = fit_rows(network, *data, own, settings, scaling=learned, refit=False, **what)
         trained.append(found)
     return _together(model, trained), learned
+
+
+def _is_asked_for(calibrate: Any, automatic: bool) -> bool:
+    """Whether to calibrate, by what the user says."""
+    if calibrate == "auto":
+        return automatic
+    if not isinstance(calibrate, bool | np.bool_):
+        raise TypeError(f"calibrate_probabilities must be True, False or 'auto', got {calibrate!r}")
+    return bool(calibrate)
 
 
 def _together(model: nn.Module, trained: list[Training]) -> Training:

@@ -110,7 +110,7 @@ def fit_rows(
     again = refit and len(division[1]) > 0
     found, learned, held_out = run(copy.deepcopy(model) if again else model, division, settings, called)
     if calibrate:
-        found.temperature = _temperature(found.model, held_out, task)
+        found.temperature = temperature_by(found.model, held_out, task)
     if again:
         settings = replace(settings, epochs=max(1, found.best_epoch))
         everything = np.sort(np.concatenate(division)), division[1][:0]
@@ -119,6 +119,7 @@ def fit_rows(
     return found, learned
 
 
-def _temperature(model: nn.Module, held_out: Part, task: Task) -> float:
+def temperature_by(model: nn.Module, held_out: Part, task: Task) -> float:
+    """That of a network's probabilities, by rows that it did not learn from."""
     x, y, weight = tensors(held_out, next(model.parameters()).device)
     return temperature_of(task, outputs_of(model, x, OneProcess(x.device)), y, weight)
