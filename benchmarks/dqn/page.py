@@ -90,10 +90,10 @@ def score_table(lines: Lines) -> Table:
         own = list(runs.values())
         scores = (spread([each["scores"][name] for each in own], 1) for name in ("area", "final", "greedy"))
         seconds = fmean(each["seconds"]["fit_cpu"] for each in own)
-        size = (f"2 x {own[0]['width']}", f"{own[0]['parameters']:,}", f"{own[0]['rate']:g}")
+        size = (f"{own[0]['parameters']:,}", f"{own[0]['rate']:g}")
         rows.append((task, method, *size, str(len(own)), *scores, f"{seconds:.0f}"))
-    headings = ("task", "method", "hidden", "parameters", "rate", "seeds", "area", "final", "greedy")
-    return Table("Rewards", (*headings, "processor s per run"), tuple(rows))
+    headings = ("task", "method", "parameters", "rate", "seeds", "area", "final", "greedy", "seconds")
+    return Table("Rewards", headings, tuple(rows))
 
 
 def tests_table(lines: Lines) -> Table:

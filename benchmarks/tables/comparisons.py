@@ -120,7 +120,7 @@ def _of_members(found: Errors) -> tuple[str, str, bool]:
     told = (
         f"{ranks[ours]:.2f} and {ranks[theirs]:.2f}; {_told(pair)}, on one division of {pair.tables} tables"
     )
-    return f"better mean rank than {theirs}", told, ranks[ours] < ranks[theirs]
+    return f"better mean rank than {theirs} (preliminary)", told, ranks[ours] < ranks[theirs]
 
 
 def _against(found: Errors, ours: str) -> dict[str, summary.Pair]:
