@@ -113,7 +113,7 @@ def test_tables_follow_the_plan() -> None:
     assert own[0][4].startswith(f"{np.mean(areas[0]) - np.mean(areas[1]):+.1f} (")
     assert own[3][5] == "-"  # not judged
     assert len(page.score_table(lines).rows) == 10
-    assert page.score_table(lines).rows[0][:2] == ("CartPole-v1", "relu")
+    assert page.score_table(lines).rows[0][:3] == ("CartPole-v1", "relu", "64")
     assert len(page.picture(lines).axes) == 2
 
 

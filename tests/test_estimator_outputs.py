@@ -158,7 +158,7 @@ def test_calibrated_probabilities(tmp_path: Path) -> None:
     options: dict[str, Any] = {"epochs": 60, "dropout": 0.0, "weight_decay": 0.0, "refit": False}
     options |= {"early_stopping": False, "label_smoothing": 0.0, "random_state": 0, "learning_rate": 0.01}
     options["n_members"] = 2
-    plain = KafnetClassifier((40,), calibrate_probabilities=False, **options).fit(rows, y)
+    plain = KafnetClassifier((40,), **options).fit(rows, y)
     model = KafnetClassifier((40,), calibrate_probabilities=True, **options).fit(rows, y)
     before, after = (log_loss(wanted, each.predict_proba(fresh)) for each in (plain, model))
     assert after <= before + 1e-3

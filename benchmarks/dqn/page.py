@@ -90,9 +90,20 @@ def score_table(lines: Lines) -> Table:
         own = list(runs.values())
         scores = (spread([each["scores"][name] for each in own], 1) for name in ("area", "final", "greedy"))
         seconds = fmean(each["seconds"]["fit_cpu"] for each in own)
-        size = (f"{own[0]['parameters']:,}", f"{own[0]['rate']:g}")
+        size = (str(own[0]["width"]), f"{own[0]['parameters']:,}", f"{own[0]['rate']:g}")
         rows.append((task, method, *size, str(len(own)), *scores, f"{seconds:.0f}"))
-    headings = ("task", "method", "parameters", "rate", "seeds", "area", "final", "greedy", "seconds")
+    headings = (
+        "task",
+        "method",
+        "width",
+        "parameters",
+        "rate",
+        "seeds",
+        "area",
+        "final",
+        "greedy",
+        "seconds",
+    )
     return Table("Rewards", headings, tuple(rows))
 
 

@@ -46,7 +46,7 @@ def complete(found: Errors, methods: Sequence[str]) -> Errors:
 
 def defaults(found: Errors) -> str:
     """The first comparison: p-values are corrected for all of its methods."""
-    unranked = {} if LEVEL_WITH not in found else {LEVEL_WITH: found[LEVEL_WITH]}
+    unranked = {LEVEL_WITH: found[LEVEL_WITH]}
     told = summary.ranking(complete(found, DEFAULTS), DEFAULTS[0], TABLES, level=True, unranked=unranked)
     return f"{told}\n\n{_resting_on(len(TABLES), suite.DIVISIONS)}"
 
